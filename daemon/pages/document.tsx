@@ -14,6 +14,8 @@ export interface DocumentParts {
   readonly homePath?: string | undefined;
   /** Further elements of the head. */
   readonly head?: ReactNode;
+  /** The appearance that the person has chosen; undefined for that of the browser. */
+  readonly theme?: "light" | "dark" | undefined;
   /** Epoch milliseconds; times of the page are shown in relation to it. */
   readonly now: number;
 }
@@ -27,11 +29,12 @@ export async function renderDocument({
   publicUrl,
   homePath = "/",
   head,
+  theme,
   now,
 }: DocumentParts): Promise<string> {
   const markup = await renderMarkup(
-    <html lang="en">
-      <Head title={`${title} · ${instanceName}`}>
+    <html lang="en" data-theme={theme}>
+      <Head title={`${title} · ${instanceName}`} theme={theme}>
         <link rel="stylesheet" href={STYLE_PATH} />
         <link rel="icon" type="image/svg+xml" href={ICON_PATH} />
         {head}
@@ -56,12 +59,20 @@ export async function renderDocument({
 }
 
 /** The head that every page has. */
-export function Head({ title, children }: { title: string; children: ReactNode }) {
+export function Head({
+  title,
+  theme,
+  children,
+}: {
+  title: string;
+  theme?: DocumentParts["theme"];
+  children: ReactNode;
+}) {
   return (
     <head>
       <meta charSet="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="color-scheme" content="light dark" />
+      <meta name="color-scheme" content={theme ?? "light dark"} />
       <meta name="robots" content="noindex" />
       <title>{title}</title>
       {children}
@@ -84,7 +95,10 @@ export function toBasePath(publicUrl: () => string): string {
 /** Prepends the path to all addresses of this server. Text cannot match, because its quotation marks are escaped. */
 function withBasePath(markup: string, basePath: string): string {
   if (basePath === "") return markup;
-  return markup.replace(/( (?:href|src|(?:form)?action)=")(?=\/(?!\/))/g, `$1${basePath}`);
+  return markup.replace(
+    /( (?:href|src|(?:form)?action|data-follow)=")(?=\/(?!\/))/g,
+    `$1${basePath}`,
+  );
 }
 
 /**

@@ -238,7 +238,8 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         const header = site.header(request, session);
         const { homePath, head } = site;
         const parts = { title, body, header, instanceName, publicUrl, homePath, now: deps.clock() };
-        const document = await renderDocument({ ...parts, head: head?.(session) });
+        const theme = session && site.toTheme?.(session.caller);
+        const document = await renderDocument({ ...parts, theme, head: head?.(session) });
         const isCached = site.hasCachedPages === true && status === 200 && !hasSecret;
         return isCached && request.method !== "POST"
           ? toCachedPage(request, pageHeaders, document)

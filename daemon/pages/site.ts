@@ -28,6 +28,8 @@ export interface Site<Caller> {
   ) => Promise<Session<Caller> | undefined>;
   /** Returns a stable text for the account of a caller, such as its id. */
   readonly toAccount: (caller: Caller) => string;
+  /** Returns the appearance that a caller has chosen; undefined for that of the browser. */
+  readonly toTheme?: (caller: Caller) => "light" | "dark" | undefined;
   /** Returns calls of the API's operations on behalf of a request. */
   readonly operations: (request: ServerRequest, caller: Caller | undefined) => CallOperation;
   readonly rendering: Rendering;

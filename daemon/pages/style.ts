@@ -14,6 +14,8 @@ const BASE = `:root {
   --good: light-dark(#136c33, #6fd48f);
   --bad: light-dark(#a8201a, #ff9d96);
 }
+:root[data-theme=light] { color-scheme: light; }
+:root[data-theme=dark] { color-scheme: dark; }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 a { color: var(--link); }
@@ -49,6 +51,7 @@ th, td { text-align: start; padding: .35rem .6rem; border-bottom: 1px solid var(
 pre, code { font: .85rem/1.5 ui-monospace, monospace; }
 pre { background: var(--raised); padding: .8rem; overflow-x: auto; border-radius: .4rem; margin: .5rem 0; white-space: pre; }
 .plain { white-space: pre-wrap; }
+.picture { border-radius: .4rem; display: block; }
 main img, .markup svg { max-width: 100%; }
 .markup table { width: auto; margin: .5rem 0; }
 .markup > :first-child, .event + .event { margin-top: 0; }

@@ -185,14 +185,23 @@ export function createBranches({ db, access, compute, writeRefs, setDefaultBranc
       });
     },
 
-    /** Refuses with `not_found` a missing branch, with `forbidden` the default one. */
+    /**
+     * Refuses with `not_found` a missing branch, with `forbidden` the default one, with `precondition_failed` a branch that is
+     * not at `expected`; undefined for any commit.
+     */
     async remove(
       request: CodeRequest & { readonly caller: ForgeCaller },
       name: string,
+      expected?: string,
     ): Promise<void> {
       await access.write(request, async (code) => {
         assertNotEmpty(code);
         const before = await getHead(code, name);
+        if (expected !== undefined && expected !== before)
+          throw new AppError(
+            "precondition_failed",
+            `the branch ${name} has new commits: look at them before you delete it`,
+          );
         if (code.owned.repository.defaultBranch === name)
           throw new AppError("forbidden", "can not delete default or pull request target branch");
         const change = { ref: HEADS + name, before, after: undefined };

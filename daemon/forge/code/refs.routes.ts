@@ -1,7 +1,7 @@
 import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { tagEndpoints } from "../../contract/forge/code/tags.ts";
 import { forkSyncEndpoints } from "../../contract/forge/repositories/forks.ts";
-import type { Route } from "../../http/handle.ts";
+import type { Route, ServerRequest } from "../../http/handle.ts";
 import { handle, serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { BranchList, Branches } from "./branches.service.ts";
@@ -70,7 +70,8 @@ export function refRoutes({
     }),
     handle(branchEndpoints.deleteBranch, async (input) => {
       const { branch } = input.params;
-      await branches.remove(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch);
+      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
+      await branches.remove(request, branch, readExpectedCommit(input.request));
       return { status: 204 };
     }),
     handle(tagEndpoints.listTags, async (input) => {
@@ -104,4 +105,12 @@ export function refRoutes({
       return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(owned, urls)) };
     }),
   ];
+}
+
+/** Returns the commit in the header `If-Match`; undefined without the header and for `*`. */
+function readExpectedCommit({ headers }: ServerRequest): string | undefined {
+  const [, commit] = /^\s*"?([0-9a-f]{40,64})"?\s*$/i.exec(headers["if-match"] ?? "") ?? [];
+  const header = headers["if-match"]?.trim() ?? "*";
+  // An entity tag that is no commit matches none.
+  return header === "*" ? undefined : (commit?.toLowerCase() ?? header);
 }

@@ -162,7 +162,7 @@ async function changePassword(
     return showPasswordChange(session, { text: "The two new passwords differ.", field: "retype" });
   let renewed: ForgeSession | undefined;
   const refusal = await findRefusal(expected, async () => {
-    renewed = await sessions.changePassword(session, { current, next }, request.address);
+    renewed = await sessions.changePassword(session, { current, next }, request);
   });
   return renewed === undefined
     ? showPasswordChange(session, { text: refusal?.message ?? "" })

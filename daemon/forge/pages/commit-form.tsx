@@ -1,6 +1,7 @@
 import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { contentsEndpoints } from "../../contract/forge/code/contents.ts";
 import { forkEndpoints } from "../../contract/forge/repositories/forks.ts";
+import { repositoryListEndpoints } from "../../contract/forge/repositories/lists.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { pullEndpoints } from "../../contract/forge/pulls/pulls.ts";
 import type { ForgePageContext, ForgeSession } from "./forge-page.ts";
@@ -138,7 +139,7 @@ export async function commitChanges(
   const isNew = reach === "fork" || form.get("target") === "new";
   const newBranch = isNew ? (form.get("new_branch") ?? "").trim() || target.newBranch : undefined;
   const goal = reach === "fork" ? await findFork(context, session, repository) : repository;
-  await call(contentsEndpoints.changeFiles, {
+  const { body: changed } = await call(contentsEndpoints.changeFiles, {
     params: { owner: goal.owner.login, repo: goal.name },
     body: {
       files,
@@ -152,12 +153,23 @@ export async function commitChanges(
     return toSourcePath(goal, { kind: "branch", ref: newBranch, path: shownPath });
   const head = goal === repository ? newBranch : `${goal.owner.login}:${newBranch}`;
   const params = { owner: repository.owner.login, repo: repository.name };
-  const { body: pull } = await call(pullEndpoints.createPull, {
-    params,
-    body: { head, base: place.ref, title: title.slice(0, 255), body: text },
-  });
-  return toPullPath(params, pull);
+  try {
+    const { body: pull } = await call(pullEndpoints.createPull, {
+      params,
+      body: { head, base: place.ref, title: title.slice(0, 255), body: text },
+    });
+    return toPullPath(params, pull);
+  } catch (error) {
+    // The form is shown again with the changes: without this, its next try would find the name taken.
+    const branch = { owner: goal.owner.login, repo: goal.name, branch: newBranch };
+    const headers = { "if-match": `"${changed.commit.sha}"` };
+    await call(branchEndpoints.deleteBranch, { params: branch, headers });
+    throw error;
+  }
 }
+
+/** Pages of a person's own forks that are looked through. */
+const FORK_PAGES_MAX = 100;
 
 /** Returns the caller's fork of a repository; creates it if there is none. */
 async function findFork(
@@ -167,8 +179,17 @@ async function findFork(
 ): Promise<WireRepository> {
   const params = { owner: owner.login, repo: name };
   const login = session.caller.user.name;
-  // The newest forks come first, and an account has one at most.
-  const { body: forks } = await call(forkEndpoints.listForks, { params, query: { limit: "50" } });
-  const own = forks.find((fork) => fork.owner.login === login);
-  return own ?? (await call(forkEndpoints.createFork, { params, body: {} })).body;
+  const uid = String(session.caller.user.id);
+  // An account has few forks, while a repository may have many; one of each repository at most.
+  for (let page = 1; page <= FORK_PAGES_MAX; page += 1) {
+    const query = { uid, exclusive: "true", mode: "fork", limit: "50", page: String(page) };
+    const { body } = await call(repositoryListEndpoints.searchRepositories, { query });
+    const own = body.data.find(
+      ({ owner: of, parent }) =>
+        of.login === login && parent?.full_name === `${owner.login}/${name}`,
+    );
+    if (own !== undefined) return own;
+    if (body.data.length < 50) break;
+  }
+  return (await call(forkEndpoints.createFork, { params, body: {} })).body;
 }

@@ -3,6 +3,9 @@ import type { WireLabel } from "../../contract/forge/issues/labels.ts";
 import { Tabs } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
 
+/** Returns the path of a picture, to which the page adds that of the public URL. */
+export const toPicturePath = (url: string) => url.slice(Math.max(0, url.lastIndexOf("/avatars/")));
+
 export function UserLink({ user }: { user: Pick<WireUser, "id" | "login"> | null }) {
   if (user === null) return <span>unknown</span>;
   // A deleted account has a placeholder without a page.

@@ -1,9 +1,11 @@
+import { issueStateEndpoints } from "../../contract/forge/issues/issue-states.ts";
 import { issueEndpoints, type WireComment } from "../../contract/forge/issues/issues.ts";
 import { notificationEndpoints, type WireThread } from "../../contract/forge/notifications.ts";
 import { EmptyState, Pager, Rendered, State, Tabs, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import { UserLink } from "./elements.tsx";
+import type { IssueParams } from "./issue-work.ts";
 import {
   findRefusal,
   formRefusals,
@@ -18,8 +20,8 @@ import { readText, renderComment, type ShownForm, TextButtons, TextField } from 
 export const NOTIFICATIONS = "/notifications";
 const THREAD = "/notifications/:id";
 const LIMIT = 30;
-/** Number of comments that the page of a thread shows: the newest ones. */
-const COMMENTS_SHOWN = 5;
+/** Number of entries of a timeline that the page of a thread looks at for comments. */
+const ENTRIES_READ = 30;
 
 /** The statuses of threads: the word of the address, the text, and the statuses of the API. */
 const statuses = [
@@ -205,10 +207,10 @@ async function showThread(
   if (issueParams === undefined) return { kind: "redirect", to: target };
   const { body: issue } = await call(issueEndpoints.getIssue, { params: issueParams });
   const home = issue.repository.full_name;
-  const { body: comments } = await call(issueEndpoints.listIssueComments, { params: issueParams });
-  const newest = comments.slice(-COMMENTS_SHOWN);
+  const { comments, page, last } = await loadComments(context, issueParams);
+  const here = `${NOTIFICATIONS}/${thread.id}`;
   const texts = await Promise.all(
-    newest.map(async (comment) => ({
+    comments.map(async (comment) => ({
       comment,
       html: await renderComment(context, home, comment.body),
     })),
@@ -234,11 +236,9 @@ async function showThread(
           <Mark id={thread.id} to="read" text="Done" title={subject.title} token={token} />
           <Mark id={thread.id} to="pinned" text="Pin" title={subject.title} token={token} />
         </div>
-        {comments.length > newest.length ? (
+        {page > 1 ? (
           <p>
-            <a href={toTarget(subject.html_url)}>
-              {`${comments.length - newest.length} earlier comments`}
-            </a>
+            <a href={`${here}?page=${page - 1}`}>Show older comments</a>
           </p>
         ) : (
           <Entry
@@ -259,6 +259,11 @@ async function showThread(
             html={html}
           />
         ))}
+        {page < last ? (
+          <p>
+            <a href={page + 1 === last ? here : `${here}?page=${page + 1}`}>Show newer comments</a>
+          </p>
+        ) : null}
         <Form action={action} token={token} className="wide">
           <TextField
             label="Reply, in Markdown"
@@ -271,6 +276,24 @@ async function showThread(
       </>
     ),
   };
+}
+
+/** Loads the comments of the part of a timeline that the address names; by default the last part that has any. */
+async function loadComments({ call, request }: ForgePageContext, params: IssueParams) {
+  const load = async (page: number) => {
+    const query = { page: String(page), limit: String(ENTRIES_READ) };
+    const { body, total = 0 } = await call(issueStateEndpoints.listIssueTimeline, {
+      params,
+      query,
+    });
+    const last = Math.max(1, Math.ceil(total / ENTRIES_READ));
+    return { comments: body.filter(({ type }) => type === "comment"), page, last };
+  };
+  if (request.query.has("page")) return load(toPageNumber(request));
+  const first = await load(1);
+  if (first.last === 1) return first;
+  const newest = await load(first.last);
+  return newest.comments.length > 0 || newest.page === 1 ? newest : load(newest.page - 1);
 }
 
 function Entry({

@@ -23,16 +23,16 @@ export function createIdentityAccounts({
   readonly identities: Identities;
 }): IdentityAccounts<ForgeCaller> {
   return {
-    async signIn(identity) {
+    async signIn(identity, { request }) {
       const user = await identities.findAccount(identity);
       if (user === undefined) return { kind: "unknown" };
-      const session = await sessions.signInByIdentity(user.id);
+      const session = await sessions.signInByIdentity(user.id, request);
       return session === undefined
         ? { kind: "code_required", account: String(user.id) }
         : { kind: "signed_in", session };
     },
     answerCode: (account, code, { request }) =>
-      sessions.answerCode(toUserId(Number(account)), code, request.address),
+      sessions.answerCode(toUserId(Number(account)), code, request),
     async confirm(identity, { name, password, code }, { request }) {
       const session = await sessions.signIn(request, { name, password, code });
       await identities.link(session.caller.user.id, identity);

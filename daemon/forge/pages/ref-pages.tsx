@@ -90,7 +90,7 @@ async function showBranches(context: ForgePageContext, params: RepositoryParams,
 
 function BranchTools({
   repository,
-  branch: { name, user_can_push: canPush, protected: isProtected },
+  branch: { name, commit, user_can_push: canPush, protected: isProtected },
   counts,
   session,
 }: {
@@ -114,6 +114,7 @@ function BranchTools({
       {session === undefined || !canPush || isProtected ? null : (
         <Form action={`${home}/branches`} token={session.formToken} className="inline">
           <input type="hidden" name="delete" value={name} />
+          <input type="hidden" name="commit" value={commit.id} />
           <button type="submit" className="link" aria-label={`Delete ${name}`}>
             Delete
           </button>
@@ -158,11 +159,13 @@ async function changeBranches(
   if (session === undefined) return toSignIn(`${home}/branches`);
   const deleted = form.get("delete");
   const refusal = await findRefusal(
-    ["forbidden", "not_found", "conflict", "unprocessable", "archived"],
+    ["forbidden", "not_found", "conflict", "precondition_failed", "unprocessable", "archived"],
     async () => {
       if (deleted !== null) {
         const path = { owner: params.owner, repo: params.repo, branch: deleted };
-        await call(branchEndpoints.deleteBranch, { params: path });
+        // What the page showed is deleted, not what was pushed since.
+        const headers = { "if-match": `"${form.get("commit") ?? ""}"` };
+        await call(branchEndpoints.deleteBranch, { params: path, headers });
         return;
       }
       const body = {

@@ -4,6 +4,7 @@ import {
   type WireRepository,
 } from "../../contract/forge/repositories/repositories.ts";
 import { toFolderPath, toPath } from "../../pages/page.ts";
+import { toPicturePath } from "./elements.tsx";
 import { type ForgePageContext, type RepositoryParams } from "./forge-page.ts";
 
 /** Loads the repository of a page. Throws `not_found` when the caller may not read it. */
@@ -84,7 +85,7 @@ export function RepositoryHead({
     <>
       <h1 className="place">
         {repository.avatar_url === "" ? null : (
-          <img src={new URL(repository.avatar_url).pathname} alt="" width={32} height={32} />
+          <img src={toPicturePath(repository.avatar_url)} alt="" width={32} height={32} />
         )}{" "}
         <a href={toPath(owner.login)}>{owner.login}</a> / <a href={home}>{name}</a>{" "}
         {repository.private ? <span className="state plain-state">private</span> : null}

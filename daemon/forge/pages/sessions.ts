@@ -3,9 +3,13 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   deleteExpiredWebSessions,
+  deleteOtherWebSessions,
   deleteWebSession,
   findWebSession,
   insertWebSession,
+  listWebSessions,
+  touchWebSession,
+  type WebSession,
 } from "../../../storage/tables/forge/accounts/web-sessions.ts";
 import { AppError } from "../../errors.ts";
 import type { ServerRequest } from "../../http/handle.ts";
@@ -23,6 +27,10 @@ const DAY_MS = 24 * 3_600_000;
 export const SESSION_MS = 14 * DAY_MS;
 /** Maximum number of sessions of one user: a new one ends the oldest. */
 const SESSIONS_MAX = 20;
+/** The last use of a session is recorded this often at most. */
+const USED_EVERY_MS = 5 * 60_000;
+/** Longest name of a browser that is kept, in characters. */
+const BROWSER_MAX = 255;
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -41,12 +49,15 @@ export function createSessions(deps: SessionsDeps) {
   const { db, clock, random, authentication, ownPassword, secondFactors, signInAttempts } = deps;
   return {
     /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
-    async find(secret: string): Promise<ForgeSession | undefined> {
+    async find(secret: string, request: ServerRequest): Promise<ForgeSession | undefined> {
       const found = await findWebSession(db, toSessionId(secret));
       if (found === undefined || found.expiresAt <= clock()) return undefined;
       const user = await findUserById(db, found.userId);
       if (user === undefined || !user.isActive || user.prohibitLogin) return undefined;
-      return toMark(user) === found.passwordMark ? toSession(secret, toCaller(user)) : undefined;
+      if (toMark(user) !== found.passwordMark) return undefined;
+      if (clock() - (found.usedAt ?? 0) >= USED_EVERY_MS)
+        await touchWebSession(db, found.id, { ...toPlace(request), usedAt: clock() });
+      return toSession(secret, toCaller(user));
     },
 
     /**
@@ -73,41 +84,62 @@ export function createSessions(deps: SessionsDeps) {
       // A token must not start a session: its scope may be narrower than that of a session.
       if (caller?.method !== "basic_password")
         throw new AppError("invalid_credentials", "invalid username, password or code");
-      return begin(caller.user);
+      return begin(caller.user, request);
     },
 
     /**
      * Signs in to the account of an identity that a provider has confirmed. Undefined for an account with a second factor,
      * which `answerCode` checks. Throws `forbidden` for an account that may not sign in.
      */
-    async signInByIdentity(userId: UserId): Promise<ForgeSession | undefined> {
+    async signInByIdentity(
+      userId: UserId,
+      request: ServerRequest,
+    ): Promise<ForgeSession | undefined> {
       const user = await getUser(userId);
-      return user.twoFactorEnabled ? undefined : begin(user);
+      return user.twoFactorEnabled ? undefined : begin(user, request);
     },
 
     /** Completes that sign-in by a code. Throws as it does, `invalid_credentials` for a wrong code, and `rate_limited`. */
-    async answerCode(userId: UserId, code: string, address: string): Promise<ForgeSession> {
+    async answerCode(userId: UserId, code: string, request: ServerRequest): Promise<ForgeSession> {
       const user = await getUser(userId);
-      const attempt = await signInAttempts.countCode(userId, address);
+      const attempt = await signInAttempts.countCode(userId, request.address);
       if (!(await secondFactors.use(user, code)))
         throw new AppError("invalid_credentials", "The code is wrong.");
       await attempt.succeed();
-      return begin(user);
+      return begin(user, request);
     },
 
     /** Ends a session. Idempotent. */
-    signOut: ({ secret }: ForgeSession): Promise<void> => deleteWebSession(db, toSessionId(secret)),
+    signOut: (session: ForgeSession): Promise<void> => deleteWebSession(db, toKey(session)),
+
+    /** Lists the sessions of the user of a session, the last used first, and tells which one is this. */
+    async list(
+      session: ForgeSession,
+    ): Promise<readonly (WebSession & { readonly isCurrent: boolean })[]> {
+      const { id, userId } = toKey(session);
+      const user = await findUserById(db, userId);
+      const all =
+        user && (await listWebSessions(db, { userId, passwordMark: toMark(user) }, clock()));
+      return (all ?? []).map((each) => ({ ...each, isCurrent: each.id === id }));
+    },
+
+    /** Ends a session of the user, by its id. Idempotent. */
+    end: (session: ForgeSession, id: string): Promise<void> =>
+      deleteWebSession(db, { ...toKey(session), id }),
+
+    /** Ends all other sessions of the user. */
+    endOthers: (session: ForgeSession): Promise<void> => deleteOtherWebSessions(db, toKey(session)),
 
     /** Changes the password and ends all sessions of the user; returns a new one. Throws as `OwnPassword.change`. */
     async changePassword(
       { caller }: ForgeSession,
       passwords: { readonly current: string; readonly next: string },
-      address: string,
+      request: ServerRequest,
     ): Promise<ForgeSession> {
-      await ownPassword.change(caller, passwords, address);
+      await ownPassword.change(caller, passwords, request.address);
       const user = await findUserById(db, caller.user.id);
       if (user === undefined) throw new AppError("not_found", "the account was deleted");
-      return begin(user);
+      return begin(user, request);
     },
 
     /** Deletes expired sessions. Returns how many. */
@@ -121,18 +153,30 @@ export function createSessions(deps: SessionsDeps) {
     return user;
   }
 
-  async function begin(user: ForgeUser): Promise<ForgeSession> {
+  async function begin(user: ForgeUser, request: ServerRequest): Promise<ForgeSession> {
     const secret = createSecret(random);
     const session = {
       id: toSessionId(secret),
       userId: user.id,
       passwordMark: toMark(user),
       expiresAt: clock() + SESSION_MS,
+      ...toPlace(request),
     };
     await db.transaction((tx) => insertWebSession(tx, session, SESSIONS_MAX));
     return toSession(secret, toCaller(user));
   }
 }
+
+/** The browser and the address of a request. */
+const toPlace = ({ headers, address }: ServerRequest) => ({
+  userAgent: (headers["user-agent"] ?? "").slice(0, BROWSER_MAX),
+  address,
+});
+
+const toKey = ({ secret, caller }: ForgeSession) => ({
+  id: toSessionId(secret),
+  userId: caller.user.id,
+});
 
 const toCaller = (user: ForgeUser): ForgeCaller => ({
   user,

@@ -21,6 +21,7 @@ import { OWN_SETTINGS } from "./settings/own-settings.tsx";
 import { OWN_ISSUES, OWN_PULLS } from "./own-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
 import { NOTIFICATIONS } from "./notification-pages.tsx";
+import { sessionPages } from "./settings/session-pages.tsx";
 import { SEARCH } from "./search-pages.tsx";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 import { answerGoCommand, keyPages } from "./tool-pages.ts";
@@ -64,11 +65,13 @@ export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
         provider,
       }),
       ...passwordResetPages(passwordRules),
+      ...sessionPages(sessions),
       ...deps.pages,
     ],
     cookie: COOKIE,
     findSession: sessions.find,
     toAccount: ({ actor }) => String(actor.id),
+    toTheme: ({ user: { theme } }) => (theme === "light" || theme === "dark" ? theme : undefined),
     operations,
     rendering,
     header: (request, session) => <AccountLinks request={request} session={session} />,
@@ -134,7 +137,7 @@ export async function findSessionCaller(
   request: ServerRequest,
 ): Promise<ForgeCaller | undefined> {
   const secret = readSessionCookie(request, COOKIE);
-  const session = secret === undefined ? undefined : await sessions.find(secret);
+  const session = secret === undefined ? undefined : await sessions.find(secret, request);
   return session?.caller.user.mustChangePassword ? undefined : session?.caller;
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { crc32, deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { toPng } from "../../support/png.ts";
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
@@ -17,30 +17,6 @@ const loginsOf = (list: readonly { login: string }[]) => list.map(({ login }) =>
 const namesOf = (list: readonly { full_name: string }[]) => list.map((one) => one.full_name);
 
 /** A chunk of a PNG file. */
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(data.length);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
-}
-
-/** A white PNG image with a text chunk. */
-function toPng(width: number, height: number, text = "Comment\0taken at home"): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 0, 0, 0, 0], 8);
-  return Buffer.concat([
-    Buffer.from("89504e470d0a1a0a", "hex"),
-    chunk("IHDR", header),
-    chunk("tEXt", Buffer.from(text, "latin1")),
-    chunk("IDAT", deflateSync(Buffer.alloc(64, 0xff))),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
 describe("one's own settings", () => {
   test("settings are changed by member and shown in the profile", async () => {
     const mira = await newUser();

@@ -13,6 +13,12 @@ export interface PageVisitor {
     readonly to: string | null;
     readonly headers: Headers;
   }>;
+  /** Sends a form with a file. */
+  upload(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    file: Uint8Array<ArrayBuffer>,
+  ): Promise<{ readonly status: number; readonly text: string }>;
 }
 
 /** Returns a function that signs a person in at the page. */
@@ -31,6 +37,16 @@ export function createPageVisitor(daemon: () => TestDaemon) {
     const token = /name="form_token"[^>]*value="([^"]+)"/.exec(page)?.[1] ?? "";
     return {
       get,
+      async upload(path, fields, file) {
+        const body = new FormData();
+        for (const [field, value] of Object.entries({ form_token: token, ...fields }))
+          body.append(field, value);
+        body.append("file", new Blob([file]), "file");
+        const headers = { cookie, origin: url };
+        const init = { method: "POST", body, redirect: "manual", headers } as const;
+        const sent = await fetch(`${url}${path}`, init);
+        return { status: sent.status, text: await sent.text() };
+      },
       async send(path, fields) {
         const body = new URLSearchParams({ form_token: token });
         for (const [field, value] of fields instanceof Array ? fields : Object.entries(fields))

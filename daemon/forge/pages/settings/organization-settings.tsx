@@ -1,3 +1,4 @@
+import { avatarEndpoints } from "../../../contract/forge/accounts/avatars.ts";
 import { adminOrgEndpoints } from "../../../contract/forge/accounts/orgs.ts";
 import { visibilityWords } from "../../../contract/forge/common.ts";
 import { memberEndpoints } from "../../../contract/forge/organizations/members.ts";
@@ -10,6 +11,7 @@ import { UserLink } from "../elements.tsx";
 import type { ForgePageRoute } from "../forge-page.ts";
 import { hookPages } from "./hook-pages.tsx";
 import { levelPages } from "./level-pages.tsx";
+import { picturePage } from "./picture-pages.tsx";
 import {
   ActionForm,
   ActionMenu,
@@ -33,6 +35,7 @@ const tabs = [
   ["members", "Members", false],
   ["teams", "Teams", false],
   ["settings", "Settings", true],
+  ["settings/avatar", "Picture", true],
   ["settings/hooks", "Webhooks", true],
   ["settings/actions/secrets", "Secrets", true],
   ["settings/actions/variables", "Variables", true],
@@ -113,6 +116,12 @@ export function organizationPages(): ForgePageRoute[] {
       title: "Settings",
       show: showSettings,
       actions: { update, rename, delete: remove },
+    }),
+    ...picturePage(ofOwned, {
+      load: async ({ opened }) => opened.organization.avatar_url,
+      set: ({ call, params }, image) =>
+        call(avatarEndpoints.setOrganizationAvatar, { params, body: { image } }),
+      remove: ({ call, params }) => call(avatarEndpoints.deleteOrganizationAvatar, { params }),
     }),
     ...hookPages(ofOwned, "organization"),
     ...levelPages(ofOwned, "organization"),

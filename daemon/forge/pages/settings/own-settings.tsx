@@ -1,3 +1,5 @@
+import { avatarEndpoints } from "../../../contract/forge/accounts/avatars.ts";
+import { userEndpoints } from "../../../contract/forge/accounts/users.ts";
 import { tokenEndpoints } from "../../../contract/forge/accounts/tokens.ts";
 import { userEmailEndpoints } from "../../../contract/forge/accounts/emails.ts";
 import { ownKeyEndpoints } from "../../../contract/forge/accounts/keys.ts";
@@ -11,6 +13,7 @@ import { CHANGE_PASSWORD, type ForgePageRoute } from "../forge-page.ts";
 import { hookPages } from "./hook-pages.tsx";
 import { KeyList } from "./key-list.tsx";
 import { levelPages } from "./level-pages.tsx";
+import { picturePage } from "./picture-pages.tsx";
 import { secondFactorPage } from "./second-factor-page.tsx";
 import {
   ActionForm,
@@ -35,9 +38,11 @@ export const OWN_SETTINGS = "/user/settings";
 
 const sections = [
   ["", "Profile"],
+  ["avatar", "Picture"],
   ["account", "Addresses"],
   ["security", "Second factor"],
   ["identities", "Sign-in by a provider"],
+  ["sessions", "Sessions"],
   ["keys", "SSH keys"],
   ["applications", "Tokens"],
   ["hooks", "Webhooks"],
@@ -47,7 +52,7 @@ const sections = [
 ] as const;
 
 /** The settings of the signed-in account. */
-const ofAccount: SettingsPlace<string> = {
+export const ofAccount: SettingsPlace<string> = {
   base: OWN_SETTINGS,
   open: async ({ session }) => session.caller.user.name,
   toName: (name) => name,
@@ -98,6 +103,11 @@ export function ownSettingsPages(): ForgePageRoute[] {
       actions: { create: createToken, delete: deleteToken },
     }),
     ...secondFactorPage(ofAccount),
+    ...picturePage(ofAccount, {
+      load: async ({ call }) => (await call(userEndpoints.getCurrentUser)).body.avatar_url,
+      set: ({ call }, image) => call(avatarEndpoints.setOwnAvatar, { body: { image } }),
+      remove: ({ call }) => call(avatarEndpoints.deleteOwnAvatar),
+    }),
     ...hookPages(ofAccount, "own"),
     ...levelPages(ofAccount, "own"),
   ];
@@ -136,6 +146,15 @@ async function showProfile(view: View) {
             [none, "Send none"],
           ],
         },
+        theme: {
+          label: "Appearance",
+          type: "select",
+          options: [
+            ["", "As the browser says"],
+            ["light", "Light"],
+            ["dark", "Dark"],
+          ],
+        },
       }}
       values={body}
     />
@@ -148,6 +167,7 @@ async function update(request: Request): Promise<void> {
       ...readTexts(request, Object.keys(texts)),
       ...readFlags(request, Object.keys(flags)),
       email_notifications: readText(request, "email_notifications"),
+      theme: readText(request, "theme"),
     },
   });
 }

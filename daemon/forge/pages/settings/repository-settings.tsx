@@ -1,3 +1,4 @@
+import { repositoryAvatarEndpoints } from "../../../contract/forge/repositories/avatars.ts";
 import { branchEndpoints } from "../../../contract/forge/code/branches.ts";
 import { collaboratorEndpoints } from "../../../contract/forge/repositories/collaborators.ts";
 import {
@@ -14,6 +15,7 @@ import type { ForgePageRoute } from "../forge-page.ts";
 import { loadHead, RepositoryHead } from "../repository-head.tsx";
 import { hookPages } from "./hook-pages.tsx";
 import { levelPages } from "./level-pages.tsx";
+import { picturePage } from "./picture-pages.tsx";
 import { accessPages } from "./repository-access.tsx";
 import { protectionPages } from "./protection-pages.tsx";
 import {
@@ -56,6 +58,7 @@ const ofRepository: SettingsPlace<WireRepository> = {
 
 const sections = [
   ["", "General"],
+  ["avatar", "Picture"],
   ["collaboration", "Collaborators"],
   ["branches", "Branches"],
   ["tags", "Tags"],
@@ -87,6 +90,14 @@ export function repositorySettingsPages(): ForgePageRoute[] {
         withdraw,
         delete: remove,
       },
+    }),
+    ...picturePage(ofRepository, {
+      load: async ({ opened }) => opened.avatar_url,
+      set: ({ call, params }, image) =>
+        call(repositoryAvatarEndpoints.setRepositoryAvatar, { params, body: { image } }),
+      remove: ({ call, params }) =>
+        call(repositoryAvatarEndpoints.deleteRepositoryAvatar, { params }),
+      isFixed: ({ archived }) => archived,
     }),
     ...accessPages(ofRepository),
     ...protectionPages(ofRepository),

@@ -70,6 +70,8 @@ export interface SettingsPage<Opened> {
   readonly tab?: string;
   readonly title: string;
   show(view: View<Opened>): Promise<ReactNode>;
+  /** Whether forms of the page have files, which follow their fields. */
+  readonly takesFiles?: true;
   /** The forms of the page, by the value of their field `action`. */
   readonly actions?: Readonly<Record<string, (request: Request) => Promise<Outcome>>>;
 }
@@ -82,7 +84,9 @@ export function settingsPage<Opened>(
   const path = page.at === "" ? place.base : `${place.base}/${page.at}`;
   return [
     get(path, (context: ForgePageContext, params: Params) => show(context, params)),
-    ...(page.actions === undefined ? [] : [post(path, run)]),
+    ...(page.actions === undefined
+      ? []
+      : [post(path, run, page.takesFiles === true ? { takesFiles: true } : {})]),
   ];
 
   async function show(

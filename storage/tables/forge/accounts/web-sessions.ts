@@ -1,63 +1,84 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, integer, now, optional, text } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { UserId } from "../ids.ts";
 
-/** A session of the forge's pages. Times are epoch milliseconds. */
-export interface WebSession {
+const sessions = defineTable("forge_web_sessions", {
   /** SHA-256 of the secret that the browser has, in hex. */
-  readonly id: string;
-  readonly userId: UserId;
+  id: text(),
+  userId: id<UserId>(),
   /** Identifies the password with which the user signed in. */
-  readonly passwordMark: string;
-  readonly expiresAt: number;
-}
+  passwordMark: text(),
+  createdAt: now(),
+  expiresAt: integer(),
+  /** The browser, as it names itself, and the address that last used the session; empty when nobody has since an update. */
+  userAgent: text(),
+  address: text(),
+  /** Undefined when it was not used since an update. */
+  usedAt: optional(integer()),
+});
+/** A session of the forge's pages. Times are epoch milliseconds. */
+export type WebSession = RecordOf<typeof sessions>;
 
 /** Adds a session, and deletes the user's oldest ones beyond `sessionsMax`. */
 export async function insertWebSession(
   tx: Transaction,
-  session: WebSession,
+  session: Omit<WebSession, "createdAt" | "usedAt">,
   sessionsMax: number,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_web_sessions (id, user_id, password_mark, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-    session.id,
-    session.userId,
-    session.passwordMark,
-    tx.now,
-    session.expiresAt,
-  );
-  await tx.run(
-    `DELETE FROM forge_web_sessions WHERE user_id = ? AND id NOT IN (
-       SELECT s.id FROM forge_web_sessions s WHERE s.user_id = ? ORDER BY s.created_at DESC, s.id DESC LIMIT ?)`,
-    session.userId,
-    session.userId,
-    sessionsMax,
+  await sessions.insert(tx, { ...session, usedAt: tx.now });
+  const { userId } = session;
+  await sessions.delete(
+    tx,
+    sql`user_id = ${userId} AND id NOT IN (
+      SELECT s.id FROM forge_web_sessions s WHERE s.user_id = ${userId} ORDER BY s.created_at DESC, s.id DESC LIMIT ${sessionsMax})`,
   );
 }
 
-export async function findWebSession(db: Queries, id: string): Promise<WebSession | undefined> {
-  const row = await db.get<{
-    id: string;
-    user_id: UserId;
-    password_mark: string;
-    expires_at: number;
-  }>("SELECT id, user_id, password_mark, expires_at FROM forge_web_sessions WHERE id = ?", id);
-  return (
-    row && {
-      id: row.id,
-      userId: row.user_id,
-      passwordMark: row.password_mark,
-      expiresAt: row.expires_at,
-    }
+export function findWebSession(db: Queries, sessionId: string): Promise<WebSession | undefined> {
+  return sessions.find(db, { id: sessionId });
+}
+
+/** Returns the sessions of a user that have not expired, the last used first. */
+export function listWebSessions(
+  db: Queries,
+  { userId, passwordMark }: Pick<WebSession, "userId" | "passwordMark">,
+  at: number,
+): Promise<WebSession[]> {
+  return sessions.list(
+    db,
+    sql`user_id = ${userId} AND password_mark = ${passwordMark} AND expires_at > ${at}`,
+    { order: "coalesce(used_at, created_at) DESC, id" },
   );
 }
 
-/** Deletes a session. Idempotent. */
-export async function deleteWebSession(db: Queries, id: string): Promise<void> {
-  await db.run("DELETE FROM forge_web_sessions WHERE id = ?", id);
+/** Records the use of a session. */
+export async function touchWebSession(
+  db: Queries,
+  sessionId: string,
+  use: Pick<WebSession, "userAgent" | "address" | "usedAt">,
+): Promise<void> {
+  await sessions.update(db, { id: sessionId }, use);
+}
+
+/** Deletes a session of a user. Idempotent. */
+export async function deleteWebSession(
+  db: Queries,
+  session: Pick<WebSession, "id" | "userId">,
+): Promise<void> {
+  await sessions.delete(db, session);
+}
+
+/** Deletes all sessions of a user but one. */
+export async function deleteOtherWebSessions(
+  db: Queries,
+  { id: kept, userId }: Pick<WebSession, "id" | "userId">,
+): Promise<void> {
+  await sessions.delete(db, sql`user_id = ${userId} AND id <> ${kept}`);
 }
 
 /** Deletes the sessions that ended before a moment. Returns how many. */
-export async function deleteExpiredWebSessions(db: Queries, before: number): Promise<number> {
-  const { changes } = await db.run("DELETE FROM forge_web_sessions WHERE expires_at < ?", before);
-  return changes;
+export function deleteExpiredWebSessions(db: Queries, before: number): Promise<number> {
+  return sessions.delete(db, sql`expires_at < ${before}`);
 }

@@ -60,12 +60,13 @@ test("what follows from a computed pull request is repeated after a failure, and
   await compute();
   expect(await stateOf()).toBe("mergeable");
   expect(queued).toMatchObject([{ kind: "forge.pulls.follow_up", payload: { issueId } }]);
-  const [{ kind = "", payload } = {}] = queued;
+  const [job] = queued;
+  const followUp = () => run(job?.kind ?? "", job?.payload);
   fault = new Error("busy");
-  await expect(run(kind, payload)).rejects.toThrow("busy");
+  await expect(followUp()).rejects.toThrow("busy");
   expect(followed).toEqual([]);
   fault = undefined;
-  await run(kind, payload);
+  await followUp();
   expect(followed).toEqual([issueId]);
   // A pull request whose result is there is not computed again.
   await compute();
