@@ -102,6 +102,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.actions.jobs.get": ["actions", "read"],
   "forge.repos.actions.workflows.list": ["actions", "read"],
   "forge.repos.actions.workflows.get": ["actions", "read"],
+  "forge.repos.actions.workflows.inputs": ["actions", "read"],
   "forge.repos.actions.workflows.runs": ["actions", "read"],
   "forge.repos.actions.runs.delete": ["actions", "write"],
   "forge.repos.actions.runs.approve": ["actions", "write"],

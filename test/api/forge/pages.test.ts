@@ -244,7 +244,7 @@ describe("a page", () => {
     const [, script = "", integrity = ""] =
       /<script type="module" src="([^"]+)" integrity="([^"]+)"><\/script>/.exec(text) ?? [];
     expect(headers.get("content-security-policy")).toBe(
-      `default-src 'none'; style-src 'self'; img-src 'self' data:; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; script-src '${integrity}'; require-trusted-types-for 'script'`,
+      `default-src 'none'; style-src 'self'; img-src 'self' data:; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; script-src '${integrity}'; connect-src 'self'; require-trusted-types-for 'script'`,
     );
     const { text: source } = await open(script);
     expect(`sha256-${hash("sha256", source, "base64")}`).toBe(integrity);

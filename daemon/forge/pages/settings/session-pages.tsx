@@ -76,7 +76,7 @@ const systems = [
 ] as const;
 
 /** Returns the name of a browser for people: `Firefox on Linux`, or what it says of itself. */
-export function toBrowserName(userAgent: string): string {
+function toBrowserName(userAgent: string): string {
   const [, browser] = browsers.find(([word]) => userAgent.includes(`${word}/`)) ?? [];
   const [, system] = systems.find(([word]) => userAgent.includes(word)) ?? [];
   if (browser === undefined) return userAgent === "" ? "Unknown browser" : userAgent.slice(0, 60);
