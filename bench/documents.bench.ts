@@ -16,7 +16,7 @@ import type { Figure } from "./results.ts";
 import { toAccountId, toDocumentId } from "../storage/tables/vault/ids.ts";
 
 // Documents of one user: pages of the list and the search, beside the same search written by hand in FTS5.
-const DOCUMENTS = 200_000;
+const DOCUMENTS = Number(process.env["CROFT_BENCH_DOCUMENTS"] ?? 200_000);
 const BATCH = 2_000;
 const WORDS_PER_TEXT = 60;
 const ROUNDS = 50;

@@ -2,7 +2,7 @@
 // Start here: the few tools that the benchmarks share.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,7 +18,7 @@ const run = promisify(execFile);
  */
 export function report(title: string, why: string, figures: readonly Figure[]): void {
   const section: Section = {
-    bench: basename(process.argv[1] ?? "").replace(".bench.ts", ""),
+    bench: basename(process.argv[1] ?? "").replace(/\.(?:bench|long)\.ts$/, ""),
     title,
     why,
     figures,
@@ -180,6 +180,14 @@ export async function ratio(
 export async function residentMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
+/** Waits until a file exists that a job writes, for up to five minutes. */
+export async function untilThere(file: string): Promise<void> {
+  for (let left = 3_000; !existsSync(file); left -= 1) {
+    if (left === 0) throw new Error(`${file} was not written`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 /** A child that says on its first line of standard output that it is ready. */

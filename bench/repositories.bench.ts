@@ -1,7 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -11,7 +10,7 @@ import type { ServedCroft } from "../test/support/croft.ts";
 import { clientEnvironment } from "../test/support/forge/git-client.ts";
 import { createSshClient } from "../test/support/forge/ssh-client.ts";
 import { makeHome } from "./daemon.ts";
-import { atMost, findProgram, median, ratio, report, residentMiB } from "./measure.ts";
+import { atMost, findProgram, median, ratio, report, residentMiB, untilThere } from "./measure.ts";
 
 // Files, history and pages of a repository of 10,000 commits and 50,000 files; clones over SSH beside OpenSSH's server; and
 // memory while ten clones run.
@@ -273,13 +272,6 @@ async function memoryFigures(daemon: ServedCroft): Promise<void> {
       atMost("memory meanwhile", peak, 300, "MiB"),
     ],
   );
-}
-
-async function untilThere(file: string): Promise<void> {
-  for (let left = 600; !existsSync(file); left -= 1) {
-    if (left === 0) throw new Error(`${file} was not written`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 async function findFreePort(): Promise<number> {

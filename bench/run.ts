@@ -19,6 +19,9 @@ Options:
   --output FOLDER   folder of the report: report.md, report.html, chart.svg, results.json
                     (default: bench/report)
   --list            print the names
+
+Take long, and run only when they are named: scale (a large repository, 100,000 issues, 1,000,000 documents, 1,000
+users) and load (200 connections). CROFT_BENCH_PART=0.1 takes a tenth of each.
 `;
 
 const baselineFile = join(import.meta.dirname, "baseline.json");
@@ -43,7 +46,7 @@ async function main(args: string[]): Promise<number> {
   }
   const names = await listBenchmarks(positionals);
   if (options.list) {
-    process.stdout.write(`${names.join("\n")}\n`);
+    process.stdout.write(`${names.map(nameOf).join("\n")}\n`);
     return 0;
   }
   if (names.length === 0) {
@@ -78,34 +81,41 @@ async function main(args: string[]): Promise<number> {
   return failed.length > 0 || fallen.length > 0 ? 1 : 0;
 }
 
+/** Returns the files of the named benchmarks. Those that take long, `….long.ts`, run only when they are named. */
 async function listBenchmarks(requested: readonly string[]): Promise<readonly string[]> {
   return (await readdir(import.meta.dirname))
-    .filter((name) => name.endsWith(".bench.ts"))
-    .map((name) => name.replace(".bench.ts", ""))
-    .filter((name) => requested.length === 0 || requested.some((part) => name.includes(part)))
+    .filter((name) =>
+      requested.length === 0
+        ? name.endsWith(".bench.ts")
+        : /\.(?:bench|long)\.ts$/.test(name) && requested.some((part) => name.includes(part)),
+    )
     .toSorted();
+}
+
+function nameOf(file: string): string {
+  return file.replace(/\.(?:bench|long)\.ts$/, "");
 }
 
 /** Runs each benchmark in a process of its own, which appends its sections to a file. */
 async function runBenchmarks(
-  names: readonly string[],
+  files: readonly string[],
 ): Promise<{ sections: readonly Section[]; failed: readonly string[] }> {
   const folder = await mkdtemp(join(tmpdir(), "croft-bench-results-"));
-  const file = join(folder, "sections.ndjson");
-  await writeFile(file, "");
+  const results = join(folder, "sections.ndjson");
+  await writeFile(results, "");
   const failed: string[] = [];
   try {
-    for (const name of names) {
+    for (const file of files) {
+      const name = nameOf(file);
       console.log(`\n== ${name}`);
-      const child = spawn(
-        process.execPath,
-        ["--import", "tsx", join(import.meta.dirname, `${name}.bench.ts`)],
-        { stdio: "inherit", env: { ...process.env, CROFT_BENCH_RESULTS: file } },
-      );
+      const child = spawn(process.execPath, ["--import", "tsx", join(import.meta.dirname, file)], {
+        stdio: "inherit",
+        env: { ...process.env, CROFT_BENCH_RESULTS: results },
+      });
       const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
       if (code !== 0) failed.push(name);
     }
-    const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+    const lines = (await readFile(results, "utf8")).split("\n").filter((line) => line !== "");
     return { sections: lines.map((line) => JSON.parse(line) as Section), failed };
   } finally {
     await rm(folder, { recursive: true, force: true });

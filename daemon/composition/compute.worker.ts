@@ -1,6 +1,7 @@
 import { createMaskRows } from "../forge/actions/secrets/masker.ts";
 import { matchFieldPattern } from "../forge/pages/field-pattern.ts";
 import { editorConfigOf } from "../forge/code/editor-config.ts";
+import { searchPaths } from "../forge/code/path-search.ts";
 import type { ComputeFunction, ComputeRequest } from "../forge/compute.ts";
 import { readImageConfig, readManifest } from "../forge/packages/containers/manifest.ts";
 import { compactNpmDocument } from "../forge/packages/npm/compact-document.ts";
@@ -23,6 +24,7 @@ const functions: readonly ComputeFunction<never, unknown>[] = [
   matchPush,
   readImageConfig,
   readManifest,
+  searchPaths,
 ];
 
 serveThread(async ({ name, input }: ComputeRequest): Promise<unknown> => {

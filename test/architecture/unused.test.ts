@@ -26,7 +26,7 @@ const entries: readonly (readonly [file: RegExp, because: string])[] = [
   [/^bin\/(?:croft|install-node)\.js$/, "package.json"],
   [/^bin\/(?:build|release)\.ts$/, "package.json"],
   [/^(?:test|bench)\/run\.ts$/, "package.json"],
-  [/^bench\/[\w-]+\.bench\.ts$/, "npm run bench"],
+  [/^bench\/[\w-]+\.(?:bench|long)\.ts$/, "npm run bench"],
   [/^test\/.*\.(?:test|smoke)\.tsx?$/, "vitest"],
   [/^vitest\.config\.ts$/, "vitest"],
 ];

@@ -122,7 +122,8 @@ function createQuickContext(cli: CliContext, words: readonly string[]) {
   // The last word is still being typed.
   const before = words.slice(0, -1);
   const flagValue = (flag: string) =>
-    before.includes(flag) ? before[before.indexOf(flag) + 1] : undefined;
+    before.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) ??
+    (before.includes(flag) ? before[before.indexOf(flag) + 1] : undefined);
   context.useFlags({
     ...noFlags,
     input: false,

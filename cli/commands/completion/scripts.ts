@@ -151,8 +151,12 @@ Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
       $tip = if ($description) { $description } else { $value }
       [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $tip)
     }
-    elseif ($description -eq 'files' -and -not $typed.StartsWith('--')) {
-      [System.Management.Automation.CompletionCompleters]::CompleteFilename($typed)
+    elseif ($description -eq 'files') {
+      # PowerShell replaces the flag of --flag=value, too.
+      $flag = if ($typed -match '^--[^=]+=') { $Matches[0] } else { '' }
+      [System.Management.Automation.CompletionCompleters]::CompleteFilename($typed.Substring($flag.Length)) | ForEach-Object {
+        [System.Management.Automation.CompletionResult]::new($flag + $_.CompletionText, $_.ListItemText, $_.ResultType, $_.ToolTip)
+      }
     }
   }
 }

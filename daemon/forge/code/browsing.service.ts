@@ -7,18 +7,16 @@ import type { ReadOptions } from "../../../storage/git/objects.ts";
 import { readRecords } from "../../../storage/git/records.ts";
 import { listNewestNames, listRefs } from "../../../storage/git/ref-lists.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
-import {
-  CODE_MATCHES_MAX,
-  FOUND_FILES_MAX,
-  REF_NAMES_MAX,
-} from "../../contract/forge/code/browsing.ts";
+import { CODE_MATCHES_MAX, REF_NAMES_MAX } from "../../contract/forge/code/browsing.ts";
 import { AppError } from "../../errors.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
+import type { Compute } from "../compute.ts";
 import type { OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { searchPaths } from "./path-search.ts";
 import { findRevision, getRevision } from "./revisions.ts";
 
 /** Time for one blame, one search, one list of contributors, and the branches of one page. */
@@ -52,9 +50,11 @@ export type Browsing = ReturnType<typeof createBrowsing>;
 export function createBrowsing({
   db,
   access,
+  compute,
 }: {
   readonly db: Database;
   readonly access: CodeAccess;
+  readonly compute: Compute;
 }) {
   const blames = cacheOf<Blame>(BLAMES_CACHED);
   const fileLists = cacheOf<FileNames>(PATHS_CACHED);
@@ -105,8 +105,11 @@ export function createBrowsing({
         const { commitId } = await getRevision(code, ref);
         return remember(fileLists, toKey(code, commitId), () => listFileNames(code, commitId));
       });
-      const found = matchPaths(paths, text);
-      return { files: found.slice(0, FOUND_FILES_MAX), total: found.length, isWhole };
+      const account = String(opened.repository.ownerId);
+      const computed = await compute.run(searchPaths, { paths, text }, account);
+      if (computed.kind === "exceeded")
+        throw new AppError("unavailable", `The search takes ${computed.reason}.`);
+      return { ...computed.value, isWhole };
     },
 
     async contributors(opened: OpenedRepository, client: Client, ref: string, window: PageWindow) {
@@ -186,7 +189,8 @@ interface Divergence {
 const UNKNOWN: Divergence = { ahead: null, behind: null };
 
 interface FileNames {
-  readonly paths: readonly string[];
+  /** Each ends with a zero byte. */
+  readonly paths: string;
   readonly isWhole: boolean;
 }
 
@@ -234,26 +238,11 @@ async function listFileNames(
   const args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commitId];
   for await (const path of readRecords(code.git, args, toOptions(code))) {
     if (paths.length === FILES_MAX || length + path.length > PATHS_CACHED)
-      return { value: { paths, isWhole: false }, length };
+      return { value: { paths: toText(paths), isWhole: false }, length };
     paths.push(path);
     length += path.length;
   }
-  return { value: { paths, isWhole: true }, length };
+  return { value: { paths: toText(paths), isWhole: true }, length };
 }
 
-/** Returns the paths that contain every word in any letter case. */
-function matchPaths(paths: readonly string[], text: string): readonly string[] {
-  // A word that is repeated would be sought in each path as often.
-  const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
-  if (words.length === 0) return paths;
-  const [first = ""] = words;
-  const found: { path: string; isNamed: boolean }[] = [];
-  for (const path of paths) {
-    const lower = path.toLowerCase();
-    if (!words.every((word) => lower.includes(word))) continue;
-    found.push({ path, isNamed: lower.slice(lower.lastIndexOf("/") + 1).includes(first) });
-  }
-  return found
-    .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || a.path.length - b.path.length)
-    .map(({ path }) => path);
-}
+const toText = (paths: readonly string[]) => paths.map((path) => `${path}\0`).join("");

@@ -97,7 +97,7 @@ export function createCode(deps: CodeServicesDeps) {
     }),
     ...refRoutes({ branches, tags, syncFork, urls }),
     ...commitRoutes({ commits, objects, urls }),
-    ...browsingRoutes({ browsing: createBrowsing({ db, access }), urls }),
+    ...browsingRoutes({ browsing: createBrowsing({ db, access, compute }), urls }),
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,22 +18,27 @@ test("a request that holds the event loop is named, wherever it does so; what ot
   const watch = watchLoop();
   watch.take();
   const works: Readonly<Record<string, () => Promise<void>>> = {
-    "/at-once": async () => burn(600),
+    "/at-once": async () => burn(400),
     "/later": async () => {
       await sleep(1);
       await Promise.resolve();
-      burn(600);
+      burn(300);
     },
     "/in-pieces": async () => {
       for (let piece = 0; piece < 12; piece++) {
-        burn(50);
+        burn(25);
         await sleep(1);
       }
     },
     // Processor time of another thread or process, or none at all.
     "/idle": () => sleep(200),
-    "/first/1": async () => burn(150),
-    "/first/2": async () => burn(150),
+    // Loads a module, as the first request of a route may.
+    "/loads": async () => {
+      burn(300);
+      createRequire(import.meta.url)("yauzl");
+    },
+    "/api/orders/1": async () => burn(250),
+    "/folder/1": async () => burn(500),
   };
   const server = createServer((request, response) => {
     void works[(request.url ?? "").replace(/\?.*/, "")]?.().then(() =>
@@ -47,11 +53,12 @@ test("a request that holds the event loop is named, wherever it does so; what ot
     return watch.take().map(({ request }) => request);
   };
   // The test itself.
-  burn(600);
+  burn(300);
   expect(await visit("/at-once")).toEqual(["GET /at-once"]);
   expect(await visit("/later")).toEqual(["GET /later"]);
   expect(await visit("/in-pieces")).toEqual([]);
   expect(await visit("/idle")).toEqual([]);
-  expect(await visit("/first/1")).toEqual([]);
-  expect(await visit("/first/2")).toEqual(["GET /first/0"]);
+  expect(await visit("/loads")).toEqual([]);
+  expect(await visit("/api/orders/1")).toEqual(["GET /api/orders/0"]);
+  expect(await visit("/folder/1")).toEqual(["GET /folder/0"]);
 });

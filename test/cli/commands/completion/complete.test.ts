@@ -219,6 +219,8 @@ describe("values of the forge", () => {
     const line = ["admin", "cron", "run", ""];
     expect(await complete(home.path, "--profile", "default", ...line)).not.toBe("");
     expect(await complete(home.path, "--profile", "other", ...line)).toBe("");
+    expect(await complete(home.path, "--profile=default", ...line)).not.toBe("");
+    expect(await complete(home.path, "--profile=other", ...line)).toBe("");
     // A token goes to its own daemon only.
     expect(await complete(home.path, "--url", "https://croft.example", ...line)).toBe("");
   });

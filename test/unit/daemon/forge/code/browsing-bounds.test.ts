@@ -8,6 +8,7 @@ import type { CodeAccess, OpenedCode } from "../../../../../daemon/forge/code/op
 import type { OpenedRepository } from "../../../../../daemon/forge/opened.ts";
 import { createGit, type Git } from "../../../../../storage/git/git.ts";
 import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
+import { createTestCompute } from "../../../../support/forge/compute.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 let folder: string;
@@ -23,6 +24,7 @@ const git: Git = {
 const owned = {
   repository: { id: toRepositoryId(1), defaultBranch: "main" },
 } as OpenedRepository;
+const compute = createTestCompute();
 const signal = new AbortController().signal;
 const client = { caller: undefined, address: "", signal };
 const toCode = () => ({ owned, git, directory: folder, signal }) as OpenedCode;
@@ -40,14 +42,17 @@ function commit(tree: string, message: string, name = "Mira"): string {
 async function openBrowsing() {
   const db = await openTestDatabase();
   const access = { within: (_owned, _client, work) => work(toCode()) } as CodeAccess;
-  return { db, browsing: createBrowsing({ db, access }) };
+  return { db, browsing: createBrowsing({ db, access, compute }) };
 }
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "croft-browsing-"));
   run("", "init", "-q", "--bare", "-b", "main");
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  await compute.close();
+  await rm(folder, { recursive: true });
+});
 
 test("a search of file names keeps a bounded number of characters of paths", async () => {
   const blob = run("", "hash-object", "-w", "--stdin");
