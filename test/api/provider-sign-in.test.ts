@@ -349,6 +349,27 @@ test("the second factor of an account is asked for after the provider, too", asy
   expect((await enter(totpCode(forgeSecret, Date.now()))).headers.get("location")).toBe(home);
   expect((await visitor.open(home)).status).toBe(200);
 
+  const session = await hostile.request("/api/auth/login", {
+    json: { email: "mira@example.org", password: PASSWORD },
+  });
+  const bearer = session.json.access_token as string;
+  const vaultSetup = await hostile.request("/api/auth/totp/setup", { bearer });
+  const vaultSecret = vaultSetup.json.secret as string;
+  const enabled = await hostile.request("/api/auth/totp/enable", {
+    bearer,
+    json: { code: totpCode(vaultSecret, Date.now() - 30_000) },
+  });
+  expect(enabled.status).toBe(200);
+  const ofVault = await attack("vault", { claims: { sub: "two-factors" } });
+  expect(ofVault.answer.text).toContain("Code of your app");
+  expect(ofVault.visitor.cookies.has(SITES.vault.cookie)).toBe(false);
+  const challenge = /name="challenge" value="([^"]+)"/.exec(ofVault.answer.text)?.[1] ?? "";
+  const answerChallenge = (code: string) =>
+    ofVault.visitor.post("/vault/sign-in/code", { challenge, code, to: "/vault", remember: "" });
+  expect((await answerChallenge("000000")).status).toBe(401);
+  expect((await answerChallenge(totpCode(vaultSecret, Date.now()))).status).toBe(303);
+  expect((await ofVault.visitor.open(SITES.vault.home)).status).toBe(200);
+
   // An account that may not sign in does not by the provider either.
   await hostile.request("/api/v1/admin/users/mira", {
     method: "PATCH",
