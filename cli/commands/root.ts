@@ -135,6 +135,11 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
     noun("vault", "Manage your vault account and connected storage", vaultEntries),
     noun("template", "Show templates for new repositories", () => import("./template.ts")),
     noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
+    command(
+      "mcp",
+      "Serve an assistant by the Model Context Protocol",
+      async () => (await import("./mcp.ts")).mcp,
+    ),
     command("api", "Send an API request", async () => (await import("./api.ts")).api),
     noun("config", "Manage settings", () => import("./config.ts")),
     command(
@@ -229,5 +234,5 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
   ],
   ["Vault (croft vault COMMAND): documents, links, connected storages and its people", ["vault"]],
   ["Home", ["config", "export", "apply", "key", "job", "mail"]],
-  ["Scripts", ["api", "completion", "commands", "schema", "help", "version"]],
+  ["Scripts", ["api", "mcp", "completion", "commands", "schema", "help", "version"]],
 ];

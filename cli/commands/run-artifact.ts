@@ -146,14 +146,7 @@ async function downloadInto(
   artifact: WireArtifact,
   target: string,
 ): Promise<number> {
-  const opened = await cli.client.call(
-    forge.openArtifact,
-    { params: { owner, repo, artifact_id: artifact.id } },
-    { accept: ({ status }) => status === 302 },
-  );
-  const { location = "" } = opened.headers;
-  const sig = URL.canParse(location) ? (new URL(location).searchParams.get("sig") ?? "") : "";
-  const download = await cli.client.download(forge.downloadArtifactBytes, { query: { sig } });
+  const download = await openArtifact(cli, { owner, repo }, artifact);
   await mkdir(target, { recursive: true });
   // A workflow chose the name.
   const path = join(target, toFileName(artifact.name, cli.system.platform));
@@ -173,7 +166,24 @@ async function downloadInto(
   }
 }
 
-async function findArtifacts(
+/** Opens the bytes of an artifact: an archive, or the file itself. */
+export async function openArtifact(
+  cli: CliContext,
+  { owner, repo }: RepositoryName,
+  artifact: WireArtifact,
+) {
+  const opened = await cli.client.call(
+    forge.openArtifact,
+    { params: { owner, repo, artifact_id: artifact.id } },
+    { accept: ({ status }) => status === 302 },
+  );
+  const { location = "" } = opened.headers;
+  const sig = URL.canParse(location) ? (new URL(location).searchParams.get("sig") ?? "") : "";
+  return cli.client.download(forge.downloadArtifactBytes, { query: { sig } });
+}
+
+/** Returns the artifacts of a run that can be downloaded, newest first. */
+export async function findArtifacts(
   cli: CliContext,
   { owner, repo, id }: RunName,
   name: string | undefined,
@@ -193,14 +203,14 @@ async function findArtifacts(
 }
 
 /** Keeps the first of each name. */
-function newestOfEachName(artifacts: readonly WireArtifact[]): WireArtifact[] {
+export function newestOfEachName(artifacts: readonly WireArtifact[]): WireArtifact[] {
   const byName = new Map<string, WireArtifact>();
   for (const artifact of artifacts)
     if (!byName.has(artifact.name)) byName.set(artifact.name, artifact);
   return [...byName.values()];
 }
 
-function noArtifact(run: number, name: string | undefined): CliError {
+export function noArtifact(run: number, name: string | undefined): CliError {
   const missing = name === undefined ? "no artifact" : `no artifact ${name}`;
   return new CliError("not_found", `run ${run} has ${missing} that can be downloaded`);
 }

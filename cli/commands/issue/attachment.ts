@@ -11,6 +11,11 @@ import type { Entry } from "../../tree/entry.ts";
 import { toFileName } from "../../support/file-names.ts";
 import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
 import { openSource } from "../vault/item/send-file.ts";
+import {
+  type NamedContent,
+  openVaultSource,
+  vaultSourceOperations,
+} from "../vault/vault-source.ts";
 import { trackTransfer } from "../vault/item/transfer.ts";
 import { command, commandDetails } from "../../tree/command.ts";
 
@@ -155,8 +160,13 @@ const columns: readonly Column<WireAttachment>[] = [
 
 export const attachFile = commandDetails({
   args: { ...issueArgument, "<file>": "a file, or - for standard input" },
-  flags: { "--name <name>": "another name for the file", ...commentFlag },
-  calls: [forge.createIssueAttachment, forge.createCommentAttachment],
+  flags: {
+    "--name <name>": "another name for the file",
+    "--from-vault":
+      "the file is a document (its id or name) or an item (CONNECTION:/path) of the vault",
+    ...commentFlag,
+  },
+  calls: [forge.createIssueAttachment, forge.createCommentAttachment, ...vaultSourceOperations],
   output: resourceOf(forge.createIssueAttachment, 201),
   examples: [
     ["Attach a file to an issue", "croft issue attach keeper/notes#7 report.pdf"],
@@ -164,15 +174,16 @@ export const attachFile = commandDetails({
       "Attach standard input to a comment",
       "croft issue attach keeper/notes#7 - --name notes.md --comment 31 < notes.md",
     ],
+    [
+      "Attach a file of connected storage",
+      "croft issue attach keeper/notes#7 Papers:/notes.md --from-vault",
+    ],
   ],
-  /** Uploads a file to an issue or a comment, and prints it. */
+  /** Uploads a file to an issue or a comment, and prints it. One of the vault is streamed from there. */
   async run(cli, { issue, ...flags }) {
     const options = { ...issue, ...flags };
-    const { owner, repo, index, comment, file, name } = options;
-    if (file === "-" && name === undefined)
-      throw usageError("standard input has no name", "give one with --name");
-    const filename = name ?? basename(resolve(cli.system.workingDirectory, file));
-    const source = await openSource(cli, file);
+    const { owner, repo, index, comment } = options;
+    const { name: filename, content: source } = await openFile(cli, options);
     const progress = await cli.progress();
     const { body } = await trackTransfer(progress, filename, (shown) => {
       shown.begin(source.size);
@@ -200,6 +211,21 @@ export const attachFile = commandDetails({
     await cli.output.resource(body, columns);
   },
 });
+
+async function openFile(
+  cli: CliContext,
+  options: { readonly file: string; readonly name?: string; readonly fromVault?: true },
+): Promise<NamedContent> {
+  const { file, name } = options;
+  if (options.fromVault === true) {
+    const found = await openVaultSource(cli, file);
+    return { ...found, name: name ?? found.name };
+  }
+  if (file === "-" && name === undefined)
+    throw usageError("standard input has no name", "give one with --name");
+  const content = await openSource(cli, file);
+  return { name: name ?? basename(resolve(cli.system.workingDirectory, file)), content };
+}
 
 interface FileOptions extends ParentOptions {
   readonly id: string;

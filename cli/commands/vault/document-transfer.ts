@@ -330,7 +330,13 @@ async function withSpooled<T>(
   }
 }
 
-function sendDocument(cli: CliContext, source: Content, filename: string, progress: Progress) {
+/** Uploads a document from any source. */
+export function sendDocument(
+  cli: CliContext,
+  source: Content,
+  filename: string,
+  progress: Progress,
+) {
   return trackTransfer(progress, filename, (shown) => {
     shown.begin(source.size);
     return cli.client.upload(

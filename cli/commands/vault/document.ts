@@ -24,6 +24,16 @@ const idsHelp = "documents: their ids, or names that only one has";
 
 export const entries: readonly Entry[] = [
   command("upload", "Upload files as documents", async () => uploadDocument),
+  command(
+    "export",
+    "Write all of your documents to a folder, with their data",
+    async () => (await import("./document-export.ts")).exportDocuments,
+  ),
+  command(
+    "import",
+    "Upload the documents of an export, also of Paperless-ngx",
+    async () => (await import("./document-import.ts")).importDocuments,
+  ),
   command("list", "List your documents", {
     aliases: ["ls"],
     flags: {

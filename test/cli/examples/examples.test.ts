@@ -233,7 +233,8 @@ function toProvider(type: string, ...names: readonly string[]) {
 /** The files that examples name. */
 async function writeWorkFiles(home: string): Promise<void> {
   const work = join(home, "work");
-  await mkdir(join(work, "photos"), { recursive: true });
+  for (const folder of ["photos", "papers/Bills", "paperless-export/originals"])
+    await mkdir(join(work, folder), { recursive: true });
   const files: Readonly<Record<string, string>> = {
     "password.txt": "correct horse battery staple\n",
     "passwords.txt": "correct horse battery staple\nanother horse battery staple\n",
@@ -246,6 +247,29 @@ async function writeWorkFiles(home: string): Promise<void> {
     "notes.md": "# Notes\n",
     "report.pdf": "%PDF-1.7",
     "photos/one.jpg": "jpg",
+    "papers/Bills/gas.txt": "a bill",
+    "papers/croft-documents.json": JSON.stringify({
+      format: "croft-documents",
+      version: 1,
+      topics: [],
+      documents: [
+        {
+          file: "Bills/gas.txt",
+          filename: "gas.txt",
+          sha256: "d1ada271bbd1851c04850208cba3705e204487969f55d440767a7d070d44271d",
+          topics: [],
+        },
+      ],
+    }),
+    "paperless-export/originals/1.txt": "a bill",
+    "paperless-export/manifest.json": JSON.stringify([
+      {
+        model: "documents.document",
+        pk: 1,
+        fields: { title: "Gas", tags: [] },
+        __exported_file_name__: "originals/1.txt",
+      },
+    ]),
     "face.png": "png",
     "home.yaml": "version: 1\nusers:\n  - { username: mira, email: mira@example.org }\n",
     "laptop.pub": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGx8 mira@laptop\n",

@@ -126,7 +126,10 @@ export const verifyAudit = commandDetails({
     ],
     ["Keep the hash of today", "croft vault admin audit verify --jq .hash > audit-head.txt"],
   ],
-  note: "Without --head, a trail that was rewritten as a whole looks right. Keep a hash of it outside of the server.",
+  note: [
+    "Without --head, a trail that was rewritten as a whole looks right.",
+    "Keep a hash of it outside of the server.",
+  ].join("\n"),
   /** Has the daemon verify the chain. Exits with code 1 when a record does not fit or the given head is missing. */
   async run(cli, { head }) {
     const query = head === undefined ? {} : { head: head.trim() };

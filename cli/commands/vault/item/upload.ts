@@ -13,6 +13,7 @@ import {
   createItemFinder,
   type FoundItem,
 } from "../../../support/items.ts";
+import { toRunName } from "../../../support/runs.ts";
 import { findFolder } from "./lookup.ts";
 import { fileError, type Uploaded } from "./send-file.ts";
 import {
@@ -29,6 +30,7 @@ import {
   type RemoteFolder,
   createFolderListings,
 } from "./remote-folders.ts";
+import { createRunUploads, runUploadOperations } from "./upload-from-run.ts";
 import { createUploads, type UploadTarget } from "./uploads.ts";
 import { commandDetails } from "../../../tree/command.ts";
 
@@ -48,6 +50,11 @@ export const upload = commandDetails({
     ...transferFlags,
     "--replace": "replace existing files that differ",
     "--if-match <etag>": "replace a single file, only if it still has this etag",
+    "--from-run <run>": {
+      help: "the files are names of artifacts of this run, OWNER/NAME/ID",
+      parse: toRunName,
+    },
+    "--logs": "with --from-run: also the logs of its jobs",
   },
   usage: "<file...> CONNECTION:/path [flags]",
   calls: [
@@ -64,6 +71,7 @@ export const upload = commandDetails({
     vault.completeUpload,
     vault.replaceContent,
     vault.replaceBatch,
+    ...runUploadOperations,
   ],
   output: unpagedList(uploadFields),
   completions: { files: "transfers" },
@@ -77,15 +85,24 @@ export const upload = commandDetails({
       "Replace the version that was read, and no later one",
       "croft vault item upload notes.md Papers:/notes.md --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
     ],
+    [
+      "Keep an artifact of a run and the logs of its jobs",
+      "croft vault item upload --from-run keeper/notes/17 logs --logs Papers:/2026",
+    ],
   ],
   /**
    * Uploads files, several at one time, and with `recursive` folders with everything in them. A taken name is
    * `name_collision`, unless `replace` is set: then the file is replaced under its etag. If some of several fail, the exit
    * code is `partial`.
    */
-  async run(cli, { files: words, ifMatch: etag, ...flags }) {
+  async run(cli, { files: words, ifMatch: etag, fromRun, logs = false, ...flags }) {
     const sources = words.slice(0, -1);
-    if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
+    if (logs && fromRun === undefined) throw usageError("--logs goes with --from-run");
+    if (sources.length === 0 && !logs) throw usageError("give files and then CONNECTION:/path");
+    if (fromRun !== undefined && (flags.replace || flags.recursive || flags.skipExisting || etag))
+      throw usageError(
+        "--from-run goes with none of --recursive, --replace, --skip-existing and --if-match",
+      );
     const target = words.at(-1) ?? "";
     // Otherwise the last file would be read as an id.
     if (!target.includes(":"))
@@ -109,17 +126,26 @@ export const upload = commandDetails({
     // A folder that is missing in the target is created before its files are read.
     if (recursive) await assertAnyExists(cli, sources);
     const progress = await cli.progress();
-    const isBatch = sources.length > 1 || recursive;
+    const isBatch = sources.length > 1 || recursive || logs;
     const retries = isBatch ? createRetries(cli, progress) : undefined;
     const retrying = retries?.cli ?? cli;
-    const destination = await findDestination(retrying, target, sources, recursive);
+    const destination = await findDestination(
+      retrying,
+      target,
+      logs ? [...sources, "logs", "logs"] : sources,
+      recursive,
+    );
     const batching = cli.flags.dryRun ? undefined : retries;
-    const tasks = createUploads(retrying, sources, destination, {
-      ...options,
-      progress,
-      batching,
-    });
-    const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
+    const tasks =
+      fromRun === undefined
+        ? createUploads(retrying, sources, destination, { ...options, progress, batching })
+        : await createRunUploads(retrying, fromRun, {
+            names: sources,
+            logs,
+            target: destination,
+            progress,
+          });
+    const atOnce = batching === undefined || fromRun !== undefined ? transfers : BATCHED_AT_ONCE;
     const outcomes = await runTasks(tasks, atOnce).finally(() => progress.finish());
     const [only, ...others] = outcomes;
     if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
