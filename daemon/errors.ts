@@ -48,6 +48,8 @@ export interface ErrorData {
   readonly failures?: readonly FieldFailure[];
   /** In the registry of containers: the code of the distribution specification, such as `MANIFEST_UNKNOWN`. */
   readonly registryCode?: string;
+  /** Of the provider of OAuth 2: the code of RFC 6749, such as `invalid_grant`. */
+  readonly oauthCode?: string;
   /**
    * Distinguishes refusals of one code that an API renders differently: a former name whose owner was deleted, an
    * account that may not act at present, a text that cannot be rendered, an item that the storage does not have.

@@ -21,6 +21,7 @@ import { createForgeIssues } from "../forge/issues/issues.feature.ts";
 import { createPullMerging } from "../forge/pulls/merging.feature.ts";
 import type { ReviewPushes } from "../forge/git/review-ref.ts";
 import { createPullRefs } from "../forge/pulls/pull-refs.ts";
+import { createForgeOauth } from "../forge/oauth/oauth.feature.ts";
 import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
 import { createForgeImports } from "../forge/imports/imports.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
@@ -49,6 +50,7 @@ import { labelPages } from "../forge/pages/label-pages.tsx";
 import { milestonePages } from "../forge/pages/milestone-pages.tsx";
 import { notificationPages } from "../forge/pages/notification-pages.tsx";
 import { newIssuePages } from "../forge/pages/new-issue-pages.tsx";
+import { oauthPages } from "../forge/pages/oauth-pages.tsx";
 import { ownPages } from "../forge/pages/own-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
 import { peoplePages } from "../forge/pages/people-pages.tsx";
@@ -169,6 +171,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       ownerBytesMax: settings.maxOwnerContainerBytes,
     },
   });
+  const oauth = createForgeOauth(core);
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -238,7 +241,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     {
       pages: [
         ...repositorySettingsPages(),
-        ...ownSettingsPages(),
+        ...ownSettingsPages(oauth.services.oauth),
         ...newPages(),
         ...organizationPages(),
         ...adminPages(),
@@ -260,6 +263,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     }),
     packages,
     { pages: packagePages() },
+    oauth,
+    { pages: oauthPages(oauth.services.oauth) },
     {
       routes: statusRoutes({
         statuses: createStatuses({ db, findCommit: core.findCommit, emit }),
@@ -278,6 +283,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     rendering: miscellaneous.services.rendering,
     largeFiles: largeFiles.services,
     containers: packages.services,
+    oauth: oauth.services,
     /** Clones and pushes, over HTTP and SSH. */
     transfers: { ...transfers, authorizeLargeFiles: largeFiles.services.authorize },
     features: [...features, createPushFeature(core, features), { gitRoutes: gitRoutes(transfers) }],

@@ -46,7 +46,7 @@ export interface OpenedForge extends TaskRunner {
 export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
   const { db, input, queue, tools } = deps;
   const core = createForgeCore(deps);
-  const { features, people, actions, largeFiles, containers, rendering, transfers } =
+  const { features, people, actions, largeFiles, containers, oauth, rendering, transfers } =
     createForgeFeatures(core, deps);
   for (const subscribers of collect(features, "subscribers")) core.subscribe(subscribers);
   for (const job of collect(features, "jobs")) queue.register(job);
@@ -72,6 +72,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
       forge: mount(api, routes),
       packages: mount(createPackagesApi(api), collect(features, "registryRoutes")),
       git: mount(createGitApi(api), collect(features, "gitRoutes")),
+      oauth: mount(oauth.api(api), oauth.providerRoutes),
       containers: mount(containers.api(api), containers.routes),
       large_files: mount(createLargeFilesApi(api, largeFiles.tokens), largeFiles.transferRoutes),
       artifacts: mount(artifactService.api, artifactService.routes),

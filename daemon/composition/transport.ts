@@ -44,6 +44,7 @@ export function createTransport(
       git: surfaceOfForge("git"),
       large_files: surfaceOfForge("large_files"),
       containers: surfaceOfForge("containers"),
+      oauth: surfaceOfForge("oauth"),
       artifacts: surfaceOfForge("artifacts"),
       vault: surfaceOfVault("vault"),
       vault_pages: surfaceOfVault("vault_pages"),

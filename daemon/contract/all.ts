@@ -65,6 +65,7 @@ import {
   containerUploadEndpoints,
 } from "./forge/packages/containers.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
+import { oauthApplicationEndpoints, oauthProviderEndpoints } from "./forge/accounts/oauth.ts";
 import { pypiEndpoints } from "./forge/packages/pypi.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
@@ -193,6 +194,8 @@ export const forge = {
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
   ...pypiEndpoints,
+  ...oauthApplicationEndpoints,
+  ...oauthProviderEndpoints,
   ...containerRegistryEndpoints,
   ...containerEndpoints,
   ...containerUploadEndpoints,

@@ -1,5 +1,5 @@
 /**
- * The surfaces of the daemon: the two APIs, the five protocols of the forge that have their own addresses and
+ * The surfaces of the daemon: the two APIs, the six protocols of the forge that have their own addresses and
  * error bodies, and the vault's API for the scripts of its pages.
  */
 export type Surface =
@@ -8,6 +8,7 @@ export type Surface =
   | "git"
   | "large_files"
   | "containers"
+  | "oauth"
   | "artifacts"
   | "vault"
   | "vault_pages";
@@ -32,6 +33,7 @@ export function surfaceOf(path: string): Surface | undefined {
     return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
   if (/^\/v2(?:\/|$)/.test(path)) return "containers";
+  if (isOauth(path)) return "oauth";
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/") || isLink(path)) return "vault";
@@ -42,6 +44,12 @@ export function surfaceOf(path: string): Surface | undefined {
   if (isReleaseDownload(collapsed)) return "forge";
   return undefined;
 }
+
+/** Returns whether a path is one of the provider of OAuth 2 that programs call; `/login/oauth/authorize` is a page. */
+const isOauth = (path: string): boolean =>
+  /^\/(?:login\/oauth\/(?:access_token|userinfo|keys)|\.well-known\/openid-configuration)$/.test(
+    path,
+  );
 
 /** Returns whether a path is the address of a file of a release, which lies below the page of its repository. */
 export function isReleaseDownload(path: string): boolean {

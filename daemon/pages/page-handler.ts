@@ -221,6 +221,12 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     switch (answered.kind) {
       case "redirect":
         return { status: 303, headers: toRedirectHeaders(answered), body: undefined };
+      case "leave":
+        return {
+          status: 303,
+          headers: { ...pageHeaders, Location: answered.to.href },
+          body: undefined,
+        };
       case "file":
         return {
           status: 200,
@@ -241,9 +247,10 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         const theme = session && site.toTheme?.(session.caller);
         const document = await renderDocument({ ...parts, theme, head: head?.(session) });
         const isCached = site.hasCachedPages === true && status === 200 && !hasSecret;
-        return isCached && request.method !== "POST"
-          ? toCachedPage(request, pageHeaders, document)
-          : { status, headers: { ...pageHeaders, ...toCookieHeader(answered) }, body: document };
+        if (isCached && request.method !== "POST")
+          return toCachedPage(request, pageHeaders, document);
+        const headers = withFormTarget(pageHeaders, answered.formLeadsTo);
+        return { status, headers: { ...headers, ...toCookieHeader(answered) }, body: document };
       }
       default:
         return assertNever(answered);
@@ -269,6 +276,23 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     const Location = toBasePath(publicUrl) + (site.toMovedPage?.(refusal, target) ?? "/");
     return { status: 307, headers: { ...pageHeaders, Location }, body: undefined };
   }
+}
+
+/** Adds the address to which a form leads to the policy: browsers apply it to the redirect that answers the form, too. */
+function withFormTarget(
+  headers: Readonly<Record<string, string>>,
+  target: URL | undefined,
+): Readonly<Record<string, string>> {
+  if (target === undefined) return headers;
+  const { protocol, host } = target;
+  // The grammar of policies has no addresses of IPv6, and programs have schemes of their own without hosts.
+  const source =
+    /^https?:$/.test(protocol) && /^[\w.-]+(?::\d+)?$/.test(host)
+      ? `${protocol}//${host}`
+      : protocol;
+  const name = "Content-Security-Policy";
+  const policy = headers[name]?.replace("form-action 'self'", `form-action 'self' ${source}`);
+  return { ...headers, [name]: policy ?? "" };
 }
 
 /** A page that the browser may keep, and shows again once the server confirms that it is current. */

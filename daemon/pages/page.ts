@@ -56,6 +56,13 @@ export type PageAnswer<Caller> =
       readonly session?: Session<Caller>;
       /** A cookie, as the header sets it, that is not that of a session. */
       readonly cookie?: string;
+      /** The address to which a form of the page leads by a redirect, if it is not of this server. */
+      readonly formLeadsTo?: URL;
+    }
+  | {
+      /** Leaves for an address of another program. */
+      readonly kind: "leave";
+      readonly to: URL;
     }
   | {
       readonly kind: "redirect";

@@ -31,7 +31,10 @@ const finite = endpoints.filter(({ replies }) => replies[200] !== eventStream);
 // Jobs and signed addresses have credentials of their own: `action-artifacts.test.ts` has their refusals.
 const isOfUsers = ({ gate }: Endpoint) =>
   gate.admits !== "forge_job" && gate.admits !== "forge_artifact_address";
-const forge = finite.filter((each) => apiOf(each) === "forge" && isOfUsers(each));
+// A request for a token carries the credentials of a program.
+const forge = finite.filter(
+  (each) => apiOf(each) === "forge" && isOfUsers(each) && each.name !== "forge.oauth.token",
+);
 const vault = finite.filter((each) => apiOf(each) === "vault");
 const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
 

@@ -86,17 +86,14 @@ export function createTokens({ db, clock, random }: TokensDeps) {
         new AppError("invalid_argument", "access token name has been used already");
       if ((await findTokenByName(db, owner.id, name)) !== undefined) throw nameUsed();
       const scope = toScopeFor(creator, scopes);
-      const secret = toHex(random(SECRET_BYTES));
-      const salt = toHex(random(SALT_BYTES));
+      const { secret, ...stored } = makeTokenSecret(random);
       const now = clock();
       try {
         const token = await db.transaction((tx) =>
           insertToken(tx, {
             userId: owner.id,
             name,
-            lastEight: secret.slice(-8),
-            salt,
-            hash: toHash(salt, secret),
+            ...stored,
             scope: toScopeWords(scope).join(","),
             createdAt: now,
             lastUsedAt: now,
@@ -138,7 +135,7 @@ export function createTokens({ db, clock, random }: TokensDeps) {
       { readonly tokenId: TokenId; readonly user: ForgeUser; readonly scope: string } | undefined
     > {
       const token = await findBySecret(secret);
-      if (token === undefined) return undefined;
+      if (token === undefined || hasEnded(token)) return undefined;
       const user = await findUserById(db, token.userId);
       if (user === undefined) return undefined;
       const recording = recordUse(token);
@@ -163,6 +160,10 @@ export function createTokens({ db, clock, random }: TokensDeps) {
     const first = await findTokenByLastEight(db, lastEight);
     if (first === undefined || isIt(first)) return first;
     return (await listTokensByLastEight(db, lastEight)).find(isIt);
+  }
+
+  function hasEnded({ expiresAt }: ForgeToken): boolean {
+    return expiresAt !== undefined && expiresAt <= clock();
   }
 
   function recordUse(token: ForgeToken): Promise<void> | undefined {
@@ -196,6 +197,13 @@ function toScopeFor(creator: TokenCreator, words: readonly string[]): TokenScope
       "cannot create an access token with a broader scope than the authenticating token",
     );
   return { ...parsed.scope, publicOnly: parsed.scope.publicOnly || outer.scope.publicOnly };
+}
+
+/** Makes the secret of a token, with what is stored of it. */
+export function makeTokenSecret(random: TokensDeps["random"]) {
+  const secret = toHex(random(SECRET_BYTES));
+  const salt = toHex(random(SALT_BYTES));
+  return { secret, lastEight: secret.slice(-8), salt, hash: toHash(salt, secret) };
 }
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

@@ -52,7 +52,6 @@ const REPOSITORY = "repos/[^/?]+/[^/?]+";
 const MISSING_FEATURES = (
   [
     ["hooks in git", `${REPOSITORY}/hooks/git`],
-    ["OAuth2 applications", "user/applications/oauth2"],
     ["OpenPGP keys", "user/(?:gpg_keys|gpg_key_token|gpg_key_verify)"],
     ["NodeInfo", "nodeinfo"],
   ] as const

@@ -10,6 +10,12 @@ export type UserId = number & z.$brand<"UserId">;
 export type TeamId = number & z.$brand<"TeamId">;
 /** An access token. */
 export type TokenId = number & z.$brand<"TokenId">;
+/** An application that signs in by OAuth 2. */
+export type OauthApplicationId = number & z.$brand<"OauthApplicationId">;
+/** The consent of a user to an application. */
+export type OauthGrantId = number & z.$brand<"OauthGrantId">;
+/** A sign-in of an application: a code and what it was exchanged for. */
+export type OauthSignInId = number & z.$brand<"OauthSignInId">;
 /** An SSH key of an account. */
 export type KeyId = number & z.$brand<"KeyId">;
 /** A repository. */
@@ -85,6 +91,10 @@ export type PackageFileId = number & z.$brand<"PackageFileId">;
 
 export const toUserId = (value: SqlValue | undefined): UserId => Number(value) as UserId;
 export const toTeamId = (value: SqlValue | undefined): TeamId => Number(value) as TeamId;
+export const toOauthApplicationId = (value: SqlValue | undefined): OauthApplicationId =>
+  Number(value) as OauthApplicationId;
+export const toOauthGrantId = (value: SqlValue | undefined): OauthGrantId =>
+  Number(value) as OauthGrantId;
 export const toTokenId = (value: SqlValue | undefined): TokenId => Number(value) as TokenId;
 export const toKeyId = (value: SqlValue | undefined): KeyId => Number(value) as KeyId;
 export const toRepositoryId = (value: SqlValue | undefined): RepositoryId =>

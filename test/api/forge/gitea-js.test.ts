@@ -131,6 +131,13 @@ describe("gitea-js", () => {
     await api.user.userCurrentDeleteKey(own.data.id ?? 0);
     expect((await api.user.userCurrentListGpgKeys()).data).toEqual([]);
     expect((await api.users.userListGpgKeys("nora")).data).toEqual([]);
+    const application = { name: "tool", redirect_uris: ["http://127.0.0.1"] };
+    const { data: made } = await api.user.userCreateOAuth2Application(application);
+    expect((await api.user.userGetOauth2Application()).data).toHaveLength(1);
+    const id = made.id ?? 0;
+    expect((await api.user.userGetOAuth2Application(id)).data.client_id).toBe(made.client_id);
+    await api.user.userUpdateOAuth2Application(id, { ...application, name: "renamed" });
+    await api.user.userDeleteOAuth2Application(id);
     await api.user.userAddEmail({ emails: ["mira2@example.org"] });
     expect((await api.user.userListEmails()).data).toHaveLength(2);
     await api.user.userDeleteEmail({ emails: ["mira2@example.org"] });

@@ -10,6 +10,8 @@ import {
 import { scopeCategories } from "../../../contract/forge/token-scopes.ts";
 import { State, Tabs, Time } from "../../../pages/elements.tsx";
 import { CHANGE_PASSWORD, type ForgePageRoute } from "../forge-page.ts";
+import type { OauthProvider } from "../../oauth/provider.service.ts";
+import { grantsPage } from "./grants-page.tsx";
 import { hookPages } from "./hook-pages.tsx";
 import { KeyList } from "./key-list.tsx";
 import { levelPages } from "./level-pages.tsx";
@@ -45,6 +47,7 @@ const sections = [
   ["sessions", "Sessions"],
   ["keys", "SSH keys"],
   ["applications", "Tokens"],
+  ["applications/oauth2", "Applications"],
   ["hooks", "Webhooks"],
   ["actions/secrets", "Secrets"],
   ["actions/variables", "Variables"],
@@ -76,7 +79,7 @@ export const ofAccount: SettingsPlace<string> = {
 };
 
 /** The pages of the settings of the signed-in account. */
-export function ownSettingsPages(): ForgePageRoute[] {
+export function ownSettingsPages(oauth: OauthProvider): ForgePageRoute[] {
   return [
     ...settingsPage(ofAccount, {
       at: "",
@@ -102,6 +105,7 @@ export function ownSettingsPages(): ForgePageRoute[] {
       show: showTokens,
       actions: { create: createToken, delete: deleteToken },
     }),
+    ...grantsPage(ofAccount, oauth),
     ...secondFactorPage(ofAccount),
     ...picturePage(ofAccount, {
       load: async ({ call }) => (await call(userEndpoints.getCurrentUser)).body.avatar_url,

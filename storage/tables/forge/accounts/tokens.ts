@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { UserId, TokenId } from "../ids.ts";
-import { generated, id, integer, text } from "../../columns.ts";
+import type { OauthSignInId, UserId, TokenId } from "../ids.ts";
+import { sql } from "../../condition.ts";
+import { generated, id, integer, optional, text } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
 const tokens = defineTable("forge_access_tokens", {
@@ -16,6 +17,10 @@ const tokens = defineTable("forge_access_tokens", {
   scope: text(),
   createdAt: integer(),
   lastUsedAt: integer(),
+  /** The sign-in of an application that it belongs to; undefined for a token that its owner made. */
+  signInId: optional(id<OauthSignInId>()),
+  /** Undefined for a token without an end. */
+  expiresAt: optional(integer()),
 });
 /** An access token. Its secret is kept as a salted hash only. Times are epoch milliseconds. */
 export type ForgeToken = RecordOf<typeof tokens>;
@@ -23,23 +28,15 @@ export type ForgeToken = RecordOf<typeof tokens>;
 /** Adds a token. Throws `conflict` when its owner has one of that name. */
 export async function insertToken(
   tx: Transaction,
-  token: Omit<ForgeToken, "id">,
+  token: Omit<ForgeToken, "id" | "signInId" | "expiresAt"> &
+    Partial<Pick<ForgeToken, "signInId" | "expiresAt">>,
 ): Promise<ForgeToken> {
-  const row = await tokens.readOne(
-    tx,
-    `INSERT INTO forge_access_tokens (user_id, name, last_eight, salt, hash, scope, created_at, last_used_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${tokens.columns}`,
-    token.userId,
-    token.name,
-    token.lastEight,
-    token.salt,
-    token.hash,
-    token.scope,
-    token.createdAt,
-    token.lastUsedAt,
-  );
-  if (row === undefined) throw new Error("the statement for the token returned no row");
-  return row;
+  return tokens.insert(tx, token);
+}
+
+/** Deletes the tokens of a sign-in that have ended. */
+export async function deleteExpiredTokens(tx: Transaction, signInId: OauthSignInId): Promise<void> {
+  await tokens.delete(tx, sql`sign_in_id = ${signInId} AND expires_at < ${tx.now}`);
 }
 
 /** A token whose secret ends in these eight characters. */
@@ -59,17 +56,17 @@ export async function findTokenById(db: Queries, id: TokenId): Promise<ForgeToke
   return tokens.find(db, { id });
 }
 
-/** A page of a person's tokens, newest first. */
+/** A page of the tokens that a person made, newest first. */
 export async function listTokensOfUser(
   db: Queries,
   userId: UserId,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<ForgeToken[]> {
-  return tokens.list(db, { userId }, { order: "id DESC", ...window });
+  return tokens.list(db, { userId, signInId: undefined }, { order: "id DESC", ...window });
 }
 
 export async function countTokensOfUser(db: Queries, userId: UserId): Promise<number> {
-  return tokens.count(db, { userId });
+  return tokens.count(db, { userId, signInId: undefined });
 }
 
 export async function findTokenByName(
@@ -77,7 +74,7 @@ export async function findTokenByName(
   userId: UserId,
   name: string,
 ): Promise<ForgeToken | undefined> {
-  return tokens.find(db, { userId, name });
+  return tokens.find(db, { userId, name, signInId: undefined });
 }
 
 /** Deletes a token of a user; returns false when the user has no token with this id. */
