@@ -135,6 +135,43 @@ test("changes of both sides reach the other one, and stops protect against losse
   expect(Object.keys(await read(there()))).toEqual([".croftignore"]);
 }, 120_000);
 
+test("--watch follows both sides, survives a killed daemon and ends at Ctrl-C", async () => {
+  await writeFile(here("first"), "first");
+  const words = `${line.replace("--json", "--ndjson")} --watch --interval 2`.split(" ");
+  const child = startCroft(croft, words, at());
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let output = "";
+  child.stdout?.on("data", (chunk: Buffer) => (output += String(chunk)));
+  const wait = { timeout: 30_000, interval: 100 };
+  const textAt = (path: string) => readFile(path, "utf8").catch(() => undefined);
+  await expect.poll(() => textAt(there("first")), wait).toBe("first");
+  await writeFile(there("second"), "second");
+  await expect.poll(() => textAt(here("second")), wait).toBe("second");
+  // A second sync of the pair does not run beside it.
+  const other = await runCroft(croft, line.split(" "), at());
+  expect([other.code, other.stderr.includes("another sync")]).toEqual([7, true]);
+  const { url = "" } = served ?? {};
+  await served?.end("SIGKILL");
+  await writeFile(here("third"), "third");
+  served = await serveCroft(croft, {
+    home,
+    env: { CROFT_RATE_LIMITS: "off" },
+    port: Number(new URL(url).port),
+  });
+  await expect.poll(() => textAt(there("third")), wait).toBe("third");
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  const rows = output
+    .trim()
+    .split("\n")
+    .map((text) => JSON.parse(text) as Row);
+  expect(rows.map(({ item, action, side }) => [item, action, side])).toEqual([
+    ["first", "upload", "remote"],
+    ["second", "download", "local"],
+    ["third", "upload", "remote"],
+  ]);
+}, 120_000);
+
 const kills = countKills(4);
 
 test(

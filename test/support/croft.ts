@@ -60,12 +60,12 @@ export interface ServedCroft extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts `croft serve --json` on a free port and waits until it says that it is ready. */
+/** Starts `croft serve --json` on a free port, or on `port`, and waits until it says that it is ready. */
 export async function serveCroft(
   command: CroftCommand,
-  around: CroftEnvironment,
+  { port = 0, ...around }: CroftEnvironment & { readonly port?: number },
 ): Promise<ServedCroft> {
-  const child = startCroft(command, ["serve", "--port", "0", "--json"], around);
+  const child = startCroft(command, ["serve", "--port", String(port), "--json"], around);
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   child.stdin?.end();

@@ -33,6 +33,7 @@ import {
 import { createSyncFilter, filterFlags } from "./sync-filter.ts";
 import { createLocalOrigin, createRemoteSide, createLocalSide } from "./sync-sides.ts";
 import { createRetries, type Retries } from "./transfer.ts";
+import { toSeconds } from "./watch.ts";
 import { toMaxDelete } from "./two-way/limits.ts";
 import { commandDetails } from "../../../tree/command.ts";
 
@@ -48,6 +49,12 @@ export const sync = commandDetails({
     "--max-delete <number>": {
       help: "with --both: most files and folders that may be deleted of a side, as number or percentage; 50% by default",
       parse: toMaxDelete,
+    },
+    "--watch": "with --both: go on until it is stopped",
+    "--interval <seconds>": {
+      help: "with --watch: time between two listings of the connection, 2 to 3600",
+      parse: toSeconds,
+      default: 30,
     },
     ...filterFlags,
   },
@@ -93,12 +100,16 @@ export const sync = commandDetails({
    * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
    * changed.
    */
-  async run(cli, { source, target, delete: deletes = false, both, maxDelete, exclude, include }) {
+  async run(cli, options) {
+    const { source, target, delete: deletes = false, both, watch, exclude, include } = options;
+    const { maxDelete, interval } = options;
     if (both === true) {
       if (deletes) throw usageError("--both deletes by itself what the other side has deleted");
       const { syncBoth } = await import("./two-way/both.ts");
-      return syncBoth(cli, [source, target], { exclude, include, maxDelete });
+      const limits = { exclude, include, maxDelete };
+      return syncBoth(cli, [source, target], limits, watch && interval * 1000);
     }
+    if (watch === true) throw usageError("--watch goes with --both");
     if (maxDelete !== undefined) throw usageError("--max-delete goes with --both");
     const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
     const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];

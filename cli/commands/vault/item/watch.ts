@@ -100,7 +100,8 @@ const columns: readonly Column<ItemChange>[] = [
   { header: "modified", cell: ({ modified_at: at }) => time(at) },
 ];
 
-function toSeconds(text: string): number {
+/** Reads `--interval`. @throws CliError `usage` */
+export function toSeconds(text: string): number {
   const seconds = Number(text);
   if (Number.isInteger(seconds) && seconds >= 2 && seconds <= 3600) return seconds;
   throw usageError(`--interval takes a number from 2 to 3600, not ${JSON.stringify(text)}`);

@@ -1,18 +1,23 @@
 import type { CliContext } from "../../../../context.ts";
 import { usageError } from "../../../../errors.ts";
-import { size } from "../../../../output/cells.ts";
+import { type Column, size } from "../../../../output/cells.ts";
 import { finishBatch, type Outcome } from "../../../../support/batch.ts";
 import { isConnectionAddress } from "../../../../support/items.ts";
 import type { Done } from "./carry-out.ts";
 import { makePair, openPair } from "./pair.ts";
 import { withPairLock } from "./pair-state.ts";
 import { type BothOptions, runBoth } from "./run.ts";
+import { watchBoth, type WatchedChange } from "./watch.ts";
 
-/** Keeps a local folder and a folder of a connection equal: `vault item sync --both`. */
+/**
+ * Makes a local folder and a folder of a connection equal: `vault item sync --both`. With `watchMs` it goes on until it is
+ * stopped, and looks at the connection at this interval.
+ */
 export async function syncBoth(
   cli: CliContext,
   words: readonly [string, string],
   options: BothOptions,
+  watchMs?: number,
 ): Promise<void> {
   const [localWord, remoteWord] = toWords(cli, words);
   const progress = await cli.progress();
@@ -22,8 +27,11 @@ export async function syncBoth(
     return;
   }
   await withPairLock(cli, found.state, async () => {
-    const outcomes = await runBoth(cli, await makePair(cli, found), options, progress);
-    await report(cli, outcomes);
+    const pair = await makePair(cli, found);
+    const run = () => runBoth(cli, pair, options, progress);
+    if (watchMs === undefined) return report(cli, await run());
+    const changes = watchBoth(cli, pair.localRoot, watchMs, run);
+    await cli.output.stream(changes, columns);
   });
 }
 
@@ -44,12 +52,16 @@ async function report(cli: CliContext, outcomes: readonly Outcome<Done>[]): Prom
     cli.io.note(
       `${conflicts === 1 ? "1 file was" : `${conflicts} files were`} changed on both sides; both versions were kept.`,
     );
-  await finishBatch<Done>(cli, outcomes, "synchronized", [
-    { header: "action", cell: ({ action }) => action },
-    { header: "side", cell: ({ side }) => side },
-    { header: "path", cell: ({ item }) => item },
-    { header: "other", cell: ({ other_path: path }) => path },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
+  await finishBatch<Done>(cli, outcomes, "synchronized", columns);
 }
+
+const columns: readonly Column<
+  Partial<Omit<WatchedChange, "item" | "error">> & Pick<WatchedChange, "item" | "error">
+>[] = [
+  { header: "action", cell: ({ action }) => action },
+  { header: "side", cell: ({ side }) => side },
+  { header: "path", cell: ({ item }) => item },
+  { header: "other", cell: ({ other_path: path }) => path },
+  { header: "size", cell: (one) => size(one.size) },
+  { header: "error", cell: ({ error }) => error?.message },
+];
