@@ -13,8 +13,12 @@ export interface HostileAnswer {
 
 const SECRET = "a-secret-of-thirty-two-bytes-or-more";
 
-/** An OpenID provider on loopback that answers as a test wants. It shows no pages: a test calls the callback itself. */
-export async function startOpenidProvider(clientId: string) {
+/**
+ * An OpenID provider on loopback that answers as a test wants. Its page signs everybody in at once and sends the browser back;
+ * a test may call the callback itself instead.
+ * @param host the name in its addresses: `localhost` is another site than `127.0.0.1`
+ */
+export async function startOpenidProvider(clientId: string, host = "127.0.0.1") {
   const [own, foreign] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
   const jwk = { ...(await exportJWK(own.publicKey)), kid: "one", alg: "RS256", use: "sig" };
   let answer: HostileAnswer = {};
@@ -36,6 +40,15 @@ export async function startOpenidProvider(clientId: string) {
         subject_types_supported: ["public"],
         id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
       });
+    if (path.startsWith("/auth?")) {
+      const asked = new URL(path, url()).searchParams;
+      const code = `code-${codes.size}`;
+      codes.add(code);
+      nonce = asked.get("nonce") ?? "";
+      const back = new URL(asked.get("redirect_uri") ?? "");
+      back.search = new URLSearchParams({ code, state: asked.get("state") ?? "" }).toString();
+      return send(302, {}, { Location: back.href });
+    }
     if (path === "/jwks") return send(200, { keys: [jwk] });
     if (path !== "/token") return send(404, {});
     let body = "";
@@ -51,9 +64,9 @@ export async function startOpenidProvider(clientId: string) {
     });
   });
   const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", () => listening.resolve());
+  server.listen(0, host, () => listening.resolve());
   await listening.promise;
-  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = () => `http://${host}:${(server.address() as AddressInfo).port}`;
 
   async function sign(): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
@@ -78,6 +91,10 @@ export async function startOpenidProvider(clientId: string) {
   return {
     secret: SECRET,
     url,
+    /** Makes what the next ID tokens say. */
+    answer(next: HostileAnswer): void {
+      answer = next;
+    },
     /** Makes a code whose ID token is as `hostile` says. */
     issue(code: string, ofNonce: string, hostile: HostileAnswer = {}): void {
       codes.add(code);
