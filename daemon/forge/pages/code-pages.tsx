@@ -29,7 +29,7 @@ import {
 } from "./place.tsx";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
 import { loadRefs, RefMenu } from "./ref-menu.tsx";
-import { loadHead, RepositoryHead, readsCode } from "./repository-head.tsx";
+import { loadHead, RepositoryHead, readsCode, mayChangeCode } from "./repository-head.tsx";
 import { showFile } from "./source-page.tsx";
 
 /** Files and folders of repositories. */
@@ -63,7 +63,7 @@ async function showRepository(
 }
 
 function showEmpty(repository: WireRepository, recent: ReactNode) {
-  const { clone_url: address, default_branch: branch, permissions } = repository;
+  const { clone_url: address, default_branch: branch } = repository;
   const at = { ref: branch, path: "" };
   return {
     kind: "page",
@@ -73,7 +73,7 @@ function showEmpty(repository: WireRepository, recent: ReactNode) {
         <RepositoryHead repository={repository} current="files" />
         <p>This repository is empty. Push to it:</p>
         <pre tabIndex={0}>{`git remote add origin ${address}\ngit push -u origin ${branch}`}</pre>
-        {permissions?.push === true && !repository.archived ? (
+        {mayChangeCode(repository) ? (
           <p>
             Or <a href={toFormPath(repository, at, "_new")}>write its first file</a> here.
           </p>
@@ -179,8 +179,7 @@ function FolderTools({ repository, place }: { repository: WireRepository; place:
   const home = toPath(repository.owner.login, repository.name);
   const archive = `${home}/archive/${toFolderPath(place.ref)}`;
   const addresses = [repository.clone_url, repository.ssh_url].filter((address) => address !== "");
-  const mayWrite =
-    place.kind === "branch" && repository.permissions?.push === true && !repository.archived;
+  const mayWrite = place.kind === "branch" && mayChangeCode(repository);
   return (
     <div className="tools">
       <form method="get" action={toSourcePath(repository, { ...place, path: "" }, "find")}>

@@ -25,7 +25,7 @@ import {
   toPullPath,
   toState,
 } from "./pull-head.tsx";
-import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { loadHead, RepositoryHead, mayChangeCode } from "./repository-head.tsx";
 import { IssueText } from "./issue-page.tsx";
 import { IssueSidebar } from "./issue-sidebar.tsx";
 import { loadIssueBoxes, loadIssueWork } from "./issue-work.ts";
@@ -103,7 +103,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
   });
   const home = toPullPath(params, pull);
   const isOpen = pull.state === "open";
-  const mayPush = repository.permissions?.push === true;
+  const mayPush = mayChangeCode(repository);
   const forms = session && {
     home,
     token: session.formToken,
@@ -129,10 +129,10 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
               more={({ review_id: id }) => <ReviewLines shown={reviews.get(id)} forms={forms} />}
             />
             <Alert text={shown?.of === "box" ? shown.failed : undefined} />
-            {session === undefined || !isOpen ? null : (
+            {session === undefined || !isOpen || repository.archived ? null : (
               <ReviewForm action={`${home}/reviews`} token={session.formToken} />
             )}
-            {session && mayPush && !repository.archived && pull.merged ? (
+            {session && mayPush && pull.merged ? (
               <RevertForm home={home} token={session.formToken} />
             ) : null}
             {session === undefined || !mayPush ? null : (

@@ -17,7 +17,7 @@ import {
   toSignIn,
 } from "./forge-page.ts";
 import { toSourcePath } from "./place.tsx";
-import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { loadHead, RepositoryHead, mayChangeCode } from "./repository-head.tsx";
 
 /** Branches, tags and people on one page. */
 const LIMIT = 30;
@@ -43,7 +43,7 @@ async function showBranches(context: ForgePageContext, params: RepositoryParams,
     call(browsingEndpoints.listDivergence, { params, query }),
   ]);
   const byName = new Map(divergence.map((each) => [each.name, each]));
-  const mayWrite = repository.permissions?.push === true && !repository.archived;
+  const mayWrite = mayChangeCode(repository);
   return {
     kind: "page",
     title: `Branches of ${repository.full_name}`,

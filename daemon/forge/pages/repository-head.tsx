@@ -21,6 +21,11 @@ export function readsCode({ permissions }: WireRepository): boolean {
   return permissions?.pull !== false;
 }
 
+/** Returns whether the caller may change branches: an archived repository stays as it is, and a mirror follows its remote. */
+export function mayChangeCode({ permissions, archived, mirror }: WireRepository): boolean {
+  return permissions?.push === true && !archived && !mirror;
+}
+
 /** The topics of a repository, each with a link to a search for it. */
 export function TopicList({ topics }: { topics: readonly string[] }) {
   if (topics.length === 0) return null;

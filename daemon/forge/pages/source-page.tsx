@@ -86,7 +86,11 @@ function FileTools({
   isText: boolean;
 }) {
   const isFile = entry.type === "file";
-  const mayWrite = place.kind === "branch" && !repository.archived && entry.type !== "submodule";
+  const mayWrite =
+    place.kind === "branch" &&
+    !repository.archived &&
+    !repository.mirror &&
+    entry.type !== "submodule";
   const links: readonly (readonly [string, string, boolean])[] = [
     ["Raw", toSourcePath(repository, place, "raw"), entry.type !== "submodule"],
     ["Blame", toSourcePath(repository, place, "blame"), isFile && isText],

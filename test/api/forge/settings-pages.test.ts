@@ -104,6 +104,18 @@ test("an administrator changes the settings of a repository, archives, renames a
   const archived = (await mira.get(second)).text;
   expect(archived).toContain("Unarchive");
   expect(archived).not.toContain("Save features");
+  for (const [section, submit, ...kept] of [
+    ["branches", ">Protect<"],
+    ["tags", ">Protect<"],
+    ["keys", ">Add "],
+    ["avatar", ">Save the picture<"],
+    ["hooks", "no such button", "Webhooks"],
+  ] as const) {
+    const page = (await mira.get(`${second}/${section}`)).text;
+    expect([section, page.includes(submit)]).toEqual([section, false]);
+    for (const text of kept) expect(page).toContain(text);
+    expect((await mira.get(`/mira/${repo}-2/${section}`)).text).not.toContain(submit);
+  }
   await mira.send(second, { action: "unarchive" });
   expect((await read(`${repo}-2`)).archived).toBe(false);
 

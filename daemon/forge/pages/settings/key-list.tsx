@@ -51,8 +51,8 @@ export function KeyList({
   return (
     <>
       <Entries view={view} entries={entries} {...list} />
-      <h3>{`Add ${name}`}</h3>
       <ActionForm
+        heading={`Add ${name}`}
         view={view}
         action="add"
         submit="Add key"

@@ -29,6 +29,7 @@ export function picturePage<Opened>(
     at: "avatar",
     title: "Picture",
     takesFiles: true,
+    ...(options.isFixed === undefined ? {} : { isFixed: options.isFixed }),
     async show(view) {
       const address = await options.load(view);
       return (
@@ -46,7 +47,7 @@ export function picturePage<Opened>(
               />
             </p>
           )}
-          {options.isFixed?.(view.opened) === true ? null : <PictureForms view={view} />}
+          {view.offers("set") ? <PictureForms view={view} /> : null}
         </>
       );
     },

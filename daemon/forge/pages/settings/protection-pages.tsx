@@ -17,12 +17,15 @@ import {
 } from "./settings-form.tsx";
 import { type Request, settingsPage, type SettingsPlace, type View } from "./settings-page.tsx";
 
+const isFixed = ({ archived }: WireRepository) => archived;
+
 /** The rules that protect branches and tags. */
 export function protectionPages(place: SettingsPlace<WireRepository>): ForgePageRoute[] {
   return [
     ...settingsPage(place, {
       at: "branches",
       title: "Protected branches",
+      isFixed,
       show: showBranches,
       actions: {
         async create(request) {
@@ -48,6 +51,7 @@ export function protectionPages(place: SettingsPlace<WireRepository>): ForgePage
     ...settingsPage(place, {
       at: "tags",
       title: "Protected tags",
+      isFixed,
       show: showTags,
       actions: {
         async create(request) {
@@ -257,8 +261,13 @@ async function showTags(view: View<WireRepository>) {
           };
         })}
       />
-      <h3>New rule</h3>
-      <ActionForm view={view} action="create" submit="Protect" fields={tagFields} />
+      <ActionForm
+        view={view}
+        action="create"
+        submit="Protect"
+        heading="New rule"
+        fields={tagFields}
+      />
     </>
   );
 }

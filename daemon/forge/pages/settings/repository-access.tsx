@@ -28,6 +28,8 @@ export function accessPages(place: SettingsPlace<WireRepository>): ForgePageRout
       at: "keys",
       title: "Deploy keys",
       show: showKeys,
+      isFixed: ({ archived }) => archived,
+      kept: ["delete"],
       actions: { add: addKey, delete: deleteKey },
     }),
   ];

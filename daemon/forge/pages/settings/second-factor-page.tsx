@@ -46,6 +46,7 @@ export function secondFactorPage(place: SettingsPlace<string>): ForgePageRoute[]
           opened: undefined,
           home: `${place.base}/security`,
           sent: undefined,
+          offers: () => true,
         };
         const picture = await draw(address);
         return {

@@ -36,13 +36,26 @@ interface ActionProps {
   /** Fields that the person does not see, such as the id of an entry. */
   hidden?: Readonly<Record<string, string>>;
   tone?: "primary" | "danger";
+  /** Above the form. */
+  heading?: string;
   /** For a button beside others. */
   isInline?: boolean;
   children?: ReactNode;
 }
 
-/** A form that runs an action of its page. After a refusal it has the values that were sent. */
-export function ActionForm(props: ActionProps) {
+/** A form that runs an action of its page, if the page offers it. After a refusal it has the values that were sent. */
+export function ActionForm({ heading, ...props }: ActionProps) {
+  if (!props.view.offers(props.action)) return null;
+  if (heading === undefined) return <OfferedForm {...props} />;
+  return (
+    <>
+      <h3>{heading}</h3>
+      <OfferedForm {...props} />
+    </>
+  );
+}
+
+function OfferedForm(props: ActionProps) {
   const { view, action, submit, fields = {}, values = {}, hidden = {}, tone, isInline } = props;
   const sent = findSent(props);
   const shown = (name: string): unknown => {
@@ -82,6 +95,7 @@ function findSent({ view: { sent }, action, hidden = {} }: ActionProps) {
 
 /** A form that opens below its name; open when it was refused. */
 export function ActionMenu({ name, ...props }: ActionProps & { name: string }) {
+  if (!props.view.offers(props.action)) return null;
   return (
     <Menu name={name} isOpen={findSent(props) !== undefined}>
       <ActionForm {...props} />

@@ -46,6 +46,8 @@ export interface View<Opened = unknown> extends Request {
   readonly opened: Opened;
   /** The address of the page, to which its forms are sent. */
   readonly home: string;
+  /** Returns whether the page offers an action: an archived repository refuses most. */
+  readonly offers: (action: string) => boolean;
   /** The refused form, whose values are shown again. */
   readonly sent: URLSearchParams | undefined;
 }
@@ -70,6 +72,9 @@ export interface SettingsPage<Opened> {
   readonly tab?: string;
   readonly title: string;
   show(view: View<Opened>): Promise<ReactNode>;
+  /** Whether the place stays as it is, as an archived repository. Only the actions `kept` are offered then. */
+  isFixed?(opened: Opened): boolean;
+  readonly kept?: readonly string[];
   /** Whether forms of the page have files, which follow their fields. */
   readonly takesFiles?: true;
   /** The forms of the page, by the value of their field `action`. */
@@ -99,7 +104,9 @@ export function settingsPage<Opened>(
     const opened = await place.open(request);
     const home = toAddress(path, params);
     const sent = failed === undefined ? undefined : context.form;
-    const shown = await page.show({ ...request, opened, home, sent });
+    const isFixed = page.isFixed?.(opened) === true;
+    const offers = (action: string) => !isFixed || page.kept?.includes(action) === true;
+    const shown = await page.show({ ...request, opened, home, sent, offers });
     return {
       kind: "page",
       title: `${page.title} of ${place.toName(opened)}`,
@@ -110,6 +117,9 @@ export function settingsPage<Opened>(
           <place.Head opened={opened} current={page.tab ?? page.at} />
           <h2>{page.title}</h2>
           <Alert text={failed === undefined ? undefined : toSentence(failed)} />
+          {isFixed ? (
+            <p className="notice">The repository is archived: this stays as it is.</p>
+          ) : null}
           {secret === undefined ? null : <SecretNotice secret={secret} />}
           {shown}
         </>
