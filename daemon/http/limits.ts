@@ -7,7 +7,7 @@ import {
   findRateWindow,
   type RateWindow,
   shortenRateWindow,
-  uncountHit,
+  uncountHits,
 } from "../../storage/tables/common/rate-limits.ts";
 import { PATIENCE_MS, withinMs } from "../utilities/within.ts";
 import type { RateLimiter } from "./bind.ts";
@@ -107,10 +107,7 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions) {
     },
     /** Uncounts one hit of each key. */
     async refund(keys: readonly string[]): Promise<void> {
-      if (enabled)
-        await db.transaction(async (tx) => {
-          for (const key of keys) await uncountHit(tx, toStoredKey(key));
-        });
+      if (enabled && keys.length > 0) await uncountHits(db, keys.map(toStoredKey));
     },
     /** Deletes the hits of `key`. */
     reset: (key: string): Promise<void> => deleteRateWindow(db, toStoredKey(key)),

@@ -11,6 +11,8 @@ const TIMEOUT_MS = 30_000;
 /** Bytes of one file, and of all that a patch has compressed: a short one may say a very long file. */
 const FILE_MIB_MAX = 64;
 const BINARY_BYTES_MAX = 64 * 1024 * 1024;
+/** All files that a patch changes, in bytes: a short one may change a line of each of many long files. */
+const FILES_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * Applies a patch to a commit, in an index of its own, and writes the tree into the quarantine. Git itself refuses paths that
@@ -22,6 +24,7 @@ export async function applyPatch(
   commit: string,
   patch: string,
   quarantine: ObjectQuarantine,
+  filesBytesMax = FILES_BYTES_MAX,
 ): Promise<PatchOutcome> {
   if (countBinaryBytes(patch) > BINARY_BYTES_MAX) return TOO_LARGE;
   const env = { ...quarantine.env, GIT_INDEX_FILE: `${quarantine.folder}/index` };
@@ -40,7 +43,31 @@ export async function applyPatch(
     return { kind: "refused", reason };
   }
   const tree = (await git.run(["write-tree"], options)).toString("latin1").trim();
+  if ((await sumChangedFiles(git, { commit, tree }, options)) > filesBytesMax) return TOO_LARGE;
   return { kind: "applied", tree };
+}
+
+/** Returns how many bytes the files have that a tree adds to a commit or changes in it. */
+async function sumChangedFiles(
+  git: Git,
+  { commit, tree }: { readonly commit: string; readonly tree: string },
+  options: Parameters<Git["run"]>[1],
+): Promise<number> {
+  const flags = ["-r", "-z", "--no-renames", "--diff-filter=AMT"];
+  const changed = (await git.run(["diff-tree", ...flags, commit, tree], options)).toString(
+    "latin1",
+  );
+  // `:mode mode id id status`, then the path.
+  const ids = changed
+    .split("\0")
+    .flatMap((entry) => /^:\d+ (?!160000)\d+ \w+ (\w+) /.exec(entry)?.[1] ?? []);
+  const sizes = await git.run(["cat-file", "--batch-check=%(objectsize)"], {
+    ...options,
+    input: ids.map((id) => `${id}\n`).join(""),
+  });
+  let total = 0;
+  for (const size of sizes.toString("latin1").split("\n")) total += Number(size) || 0;
+  return total;
 }
 
 const TOO_LARGE = { kind: "refused", reason: "its files are too large" } as const;

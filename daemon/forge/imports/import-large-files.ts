@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { readSmallBlobs } from "../../../storage/git/small-blobs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
@@ -101,18 +101,23 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
       { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
       signal: AbortSignal,
     ): Promise<boolean> {
-      const used = largeFileBytesMax === 0 ? 0 : await sumLargeFiles(db, repository.id);
-      const room = largeFileBytesMax === 0 ? Number.POSITIVE_INFINITY : largeFileBytesMax - used;
-      if (size > Math.min(uploadBytesMax, room, deps.bytesMax - bytes)) return false;
+      if (size > Math.min(uploadBytesMax, await roomOf(db), deps.bytesMax - bytes)) return false;
       const accept = (found: { readonly sha256: string; readonly size: number }) =>
         found.sha256 === oid && found.size === size;
       const found = await fetchFile({ url, headers, bytesMax: size, accept }, signal);
       if (found === undefined) return false;
       bytes += size;
-      await db.transaction((tx) =>
-        insertLargeFile(tx, { repositoryId: repository.id, sha256: oid, size }),
-      );
-      return true;
+      return db.transaction(async (tx) => {
+        // A client may have uploaded others meanwhile.
+        if (size > (await roomOf(tx))) return false;
+        await insertLargeFile(tx, { repositoryId: repository.id, sha256: oid, size });
+        return true;
+      });
+    }
+
+    async function roomOf(queries: Queries): Promise<number> {
+      if (largeFileBytesMax === 0) return Number.POSITIVE_INFINITY;
+      return largeFileBytesMax - (await sumLargeFiles(queries, repository.id));
     }
 
     /** Asks the source where the files are. A source without Git LFS has none. */

@@ -19,6 +19,10 @@ export type CopyNamedFiles = (
   commits: { readonly head: string; readonly base: string },
 ) => Promise<void>;
 
+/** Files of one copy; the others are left out, as in an import. */
+const FILES_MAX = 100_000;
+/** Files that are recorded in one transaction. */
+const BATCH = 1_000;
 /** How long the commits of one copy may be read. */
 const READ_MS = 60_000;
 
@@ -38,10 +42,15 @@ export function createCopyNamedFiles({
     for await (const bytes of readSmallBlobs(git, { directory, bytesMax, signal, commits })) {
       const pointer = parsePointer(bytes);
       if (pointer !== undefined) named.add(pointer.oid);
+      if (named.size === FILES_MAX) break;
     }
-    await db.transaction(async (tx) => {
-      for (const { sha256, size } of (await listLargeFiles(tx, from, [...named])).values())
-        await insertLargeFile(tx, { repositoryId: to, sha256, size });
-    });
+    const names = [...named];
+    for (let at = 0; at < names.length; at += BATCH) {
+      const batch = names.slice(at, at + BATCH);
+      await db.transaction(async (tx) => {
+        for (const { sha256, size } of (await listLargeFiles(tx, from, batch)).values())
+          await insertLargeFile(tx, { repositoryId: to, sha256, size });
+      });
+    }
   };
 }

@@ -19,6 +19,7 @@ export function toProtectionView(rule: ProtectionDetails): WireBranchProtection 
     names: ReadonlyMap<I, string>,
   ) => (ids ?? []).flatMap((id) => names.get(id) ?? []);
   return {
+    id: rule.id,
     branch_name: isPattern(ruleName) ? "" : ruleName,
     rule_name: ruleName,
     priority: rule.priority,

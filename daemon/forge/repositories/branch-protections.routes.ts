@@ -15,6 +15,7 @@ export function branchProtectionRoutes(protections: BranchProtections): Route[] 
       const name = body.rule_name || body.branch_name || "";
       return toProtectionView(await protections.create(opened, caller, name, body));
     },
+    orderBranchProtections: ({ opened, body }) => protections.order(opened, body.ids),
     editBranchProtection: async ({ opened, caller, params, body }) =>
       toProtectionView(await protections.edit(opened, caller, params.rule, body)),
     deleteBranchProtection: ({ opened, params }) => protections.remove(opened, params.rule),

@@ -10,6 +10,7 @@ import {
 } from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import {
   protectionFlags,
+  RULES_MAX,
   type ProtectionEdit,
   protectionTeamLists,
   protectionTexts,
@@ -34,9 +35,6 @@ import { toFilePatterns } from "./protected-files.ts";
 
 /** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection, ListedNames {}
-
-/** Maximum number of rules of one repository: each push evaluates all of them. */
-const RULES_MAX = 100;
 
 /** A new rule keeps the branch from deletion and from all pushes: it changes by pull requests. */
 const noSettings: BranchProtectionSettings = {
@@ -115,6 +113,26 @@ export function createBranchProtections({
         await updateBranchProtection(tx, id, { ruleName: name, priority, settings });
         await emit(tx, "repository.protected", place);
         return getRule(tx, id, name);
+      });
+    },
+
+    /**
+     * Gives rules the priorities from 1 on, in the order of their ids; others keep theirs. Throws `unprocessable` for an id that is
+     * repeated or is not of a rule of the repository.
+     */
+    async order(opened: GrantedRepository, ids: readonly number[]): Promise<void> {
+      await db.transaction(async (tx) => {
+        const place = await reopenRepository(tx, opened);
+        const rules = await listBranchProtections(tx, place.repository.id);
+        const known = new Map(rules.map((rule) => [rule.id, rule]));
+        const ordered = [...new Set(ids)].flatMap((id) => known.get(id) ?? []);
+        if (ordered.length !== ids.length)
+          throw new AppError("unprocessable", "[Ids]: each must be the id of a rule, once");
+        for (const [index, { ruleName, settings }] of ordered.entries()) {
+          const rule = { ruleName, settings, priority: index + 1 };
+          await updateBranchProtection(tx, place.repository.id, rule);
+        }
+        await emit(tx, "repository.protected", place);
       });
     },
 

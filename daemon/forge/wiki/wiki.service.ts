@@ -1,3 +1,5 @@
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Log } from "../../utilities/logging.ts";
 import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
 import { type CommitObject, readCommitsIn } from "../../../storage/git/commit-objects.ts";
@@ -76,6 +78,7 @@ export interface WikiDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly newId: () => string;
+  readonly log: Log;
   /** Returns the name and address that the commits of a user have. */
   readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
 }
@@ -89,7 +92,15 @@ export type Wiki = ReturnType<typeof createWiki>;
  * The pages of wikis. Every function refuses with `not_found` a wiki without commits and a missing page, with `unavailable`
  * when too many git processes run.
  */
-export function createWiki({ access, folders, edits, clock, newId, toCommitPerson }: WikiDeps) {
+export function createWiki({
+  access,
+  folders,
+  edits,
+  clock,
+  newId,
+  log,
+  toCommitPerson,
+}: WikiDeps) {
   const graphs = createCommitGraphReader();
   const { withLocks } = createLocks();
   return {
@@ -267,8 +278,20 @@ export function createWiki({ access, folders, edits, clock, newId, toCommitPerso
         throw new AppError("conflict", "the wiki was changed in the meantime, try again");
       }),
     );
-    await folders.follow(opened.repository);
+    await followEdit(opened.repository);
     return made;
+  }
+
+  /** The page is saved: what only the next change of the wiki would repair does not make its answer a failure. */
+  async function followEdit(repository: ForgeRepository): Promise<void> {
+    try {
+      await folders.follow(repository);
+    } catch (error) {
+      log.error(
+        { err: error, repository_id: repository.id },
+        "failed to follow the branch of a wiki",
+      );
+    }
   }
 
   /** Returns undefined when the branch was moved in between. */

@@ -59,9 +59,16 @@ export async function shortenRateWindow(
   );
 }
 
-/** Uncounts one hit; does nothing once the window has expired. */
-export async function uncountHit(db: Queries, key: string): Promise<void> {
-  await db.run("UPDATE rate_limits SET points = points - 1 WHERE key = ? AND points > 0", key);
+/**
+ * Uncounts one hit of each key, in one statement: a transaction of several loses against parallel ones on PostgreSQL, and a sign-in does
+ * not wait for its retries. Does nothing once the window has expired.
+ */
+export async function uncountHits(db: Queries, keys: readonly string[]): Promise<void> {
+  const marks = keys.map(() => "?").join(", ");
+  await db.run(
+    `UPDATE rate_limits SET points = points - 1 WHERE key IN (${marks}) AND points > 0`,
+    ...keys,
+  );
 }
 
 /** Forgets one key, as after a success that clears a counter. */

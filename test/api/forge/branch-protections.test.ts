@@ -446,3 +446,35 @@ describe("writes through the API", () => {
     ]);
   });
 });
+
+test("rules are ordered by their ids, and the first that matches counts", async () => {
+  const { path } = await newRepository();
+  const rules = [];
+  for (const rule_name of ["priority", "m*", "main"])
+    rules.push((await protect(path, { rule_name, enable_push: rule_name === "main" })).json);
+  const order = (ids: readonly number[], who = "mira") =>
+    by(who, "POST", `${path}/branch_protections/priority`, { ids });
+  const names = async () =>
+    (await by("mira", "GET", `${path}/branch_protections`)).json.map(
+      (rule: { rule_name: string }) => rule.rule_name,
+    );
+  const [own, pattern, main] = rules.map(({ id }) => id);
+  expect((await order([main, own, pattern])).status).toBe(204);
+  expect(await names()).toEqual(["main", "priority", "m*"]);
+  expect((await by("mira", "GET", `${path}/branch_protections/main`)).json).toMatchObject({
+    id: main,
+    priority: 1,
+  });
+  for (const ids of [[main, main], [main, 999_999], [-1]])
+    expect((await order(ids)).status).toBe(422);
+  expect((await order([pattern], "otto")).status).toBe(403);
+  expect(await names()).toEqual(["main", "priority", "m*"]);
+  // A rule may have the name of the address.
+  for (const method of ["GET", "DELETE"])
+    expect((await by("mira", method, `${path}/branch_protections/priority`)).status).toBeLessThan(
+      300,
+    );
+  const foreign = await newRepository();
+  const other = (await protect(foreign.path, { rule_name: "main" })).json;
+  expect((await order([other.id])).status).toBe(422);
+});

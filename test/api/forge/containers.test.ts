@@ -217,7 +217,19 @@ describe("tokens of the registry", () => {
       "repository:mira/own:pull,push repository:mira/secret:pull",
     );
     expect((await mount(reaching)).status).toBe(201);
+    const catalog = async (client: typeof both) =>
+      (await client.send("GET", "_catalog")).json.repositories;
+    expect(await catalog(puller)).toEqual(["mira/own"]);
+    expect(await catalog(both)).toEqual(["mira/other", "mira/own"]);
+    expect(await catalog(await issue("mira", "registry:catalog:*"))).toEqual([]);
+    const pages = await both.send("GET", "_catalog?n=1");
+    expect(pages.json.repositories).toEqual(["mira/other"]);
+    expect((await both.send("GET", "_catalog?last=mira/other")).json.repositories).toEqual([
+      "mira/own",
+    ]);
     const foreign = await issue("nora", "repository:mira/own:pull,push,delete");
+    const hidden = await issue("nora", "repository:quiet/own:pull");
+    expect(await catalog(hidden)).toEqual([]);
     expect(await rightsOf(foreign, "mira/own")).toEqual([200, 403]);
   });
 

@@ -132,11 +132,11 @@ describe("gitea-js", () => {
     expect((await api.user.userCurrentListGpgKeys()).data).toEqual([]);
     expect((await api.users.userListGpgKeys("nora")).data).toEqual([]);
     const application = { name: "tool", redirect_uris: ["http://127.0.0.1"] };
-    const { data: made } = await api.user.userCreateOAuth2Application(application);
+    const { data: made } = await api.user.userCreateOAuth2Application(application, asJson);
     expect((await api.user.userGetOauth2Application()).data).toHaveLength(1);
     const id = made.id ?? 0;
     expect((await api.user.userGetOAuth2Application(id)).data.client_id).toBe(made.client_id);
-    await api.user.userUpdateOAuth2Application(id, { ...application, name: "renamed" });
+    await api.user.userUpdateOAuth2Application(id, { ...application, name: "renamed" }, asJson);
     await api.user.userDeleteOAuth2Application(id);
     await api.user.userAddEmail({ emails: ["mira2@example.org"] });
     expect((await api.user.userListEmails()).data).toHaveLength(2);
@@ -439,7 +439,9 @@ describe("gitea-js", () => {
     await api.repos.repoUpdateBranch(...repo, "side", { name: "aside" });
     expect((await api.repos.repoListBranches(...repo)).data).toHaveLength(2);
     await api.repos.repoCreateBranchProtection(...repo, { rule_name: "main", enable_push: true });
-    await api.repos.repoGetBranchProtection(...repo, "main");
+    const { data: main } = await api.repos.repoGetBranchProtection(...repo, "main");
+    const ids = [(main as { readonly id: number }).id];
+    await api.repos.repoUpdateBranchProtectionPriories(...repo, { ids }, asJson);
     await api.repos.repoEditBranchProtection(...repo, "main", { enable_push: false });
     expect((await api.repos.repoListBranchProtection(...repo)).data).toHaveLength(1);
     await api.repos.repoDeleteBranchProtection(...repo, "main");

@@ -2,8 +2,19 @@ import { z } from "zod";
 import { resource } from "../resource.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
-import { optionalFlag, optionalInteger, optionalText, optionalWords, wireTime } from "../common.ts";
+import {
+  integer,
+  optionalFlag,
+  optionalInteger,
+  optionalText,
+  optionalWords,
+  wireId,
+  wireTime,
+} from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
+
+/** Maximum number of rules of one repository: each push evaluates all of them. */
+export const RULES_MAX = 100;
 
 // Rules that protect branches: from pushes, forced pushes and deletion, and from merges of pull requests that do not meet
 // their requirements.
@@ -65,6 +76,8 @@ const editBody = z.object(members);
 export type ProtectionEdit = z.output<typeof editBody>;
 
 const protectionShape = z.object({
+  /** For the order of rules. */
+  id: wireId,
   /** Empty for a rule whose name is a pattern. */
   branch_name: z.string(),
   rule_name: z.string(),
@@ -116,6 +129,18 @@ export const branchProtectionEndpoints = resource(
       }),
       { refuses: [400, 423] },
     ),
+    orderBranchProtections: operation({
+      as: "order",
+      method: "POST",
+      at: "priority",
+      summary: "Give rules the priorities 1, 2 and so on, in the order of their ids",
+      body: z.object({
+        ids: z.array(integer, { error: "Required" }).max(RULES_MAX, { error: "MaxSize" }),
+      }),
+      replies: { 204: empty },
+      refuses: [423],
+      apiOnly: "croft repo protect edit --priority changes the place of one rule",
+    }),
     editBranchProtection: operation({
       as: "edit",
       method: "PATCH",

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import {
   type ContainerBlob,
@@ -81,12 +81,13 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
       const { digest } = request;
       const target = await getImageWriter(db, at, caller);
       parseDigest(digest);
-      const source = await findSource(target, request, caller);
+      const source = await findSource(db, target, request, caller);
       if (source === undefined || !(await store.has(source.sha256, source.size))) return false;
       return db.transaction(async (tx) => {
         const owner = await getImageWriter(tx, at, caller);
-        const current = await findContainerBlob(tx, source);
-        if (current === undefined) return false;
+        // The right to read it may have ended meanwhile.
+        const current = await findSource(tx, owner, request, caller);
+        if (current?.sha256 !== source.sha256) return false;
         const { sha256, size } = current;
         await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, sha256, size });
         return true;
@@ -95,20 +96,21 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
   };
 
   async function findSource(
+    queries: Queries,
     target: ForgeUser,
     { digest, from, reaches }: MountRequest,
     caller: ForgeCaller,
   ): Promise<ContainerBlob | undefined> {
     if (from === "") {
-      const found = await listContainerBlobsOfOwner(db, target.id, digest);
+      const found = await listContainerBlobsOfOwner(queries, target.id, digest);
       return found.find(({ image }) => reaches({ owner: target.name, name: image }));
     }
     const slash = from.indexOf("/");
     const at = { owner: from.slice(0, slash), name: from.slice(slash + 1) };
     if (slash < 1 || !reaches(at)) return undefined;
     try {
-      const owner = await getImageReader(db, at, caller);
-      return await findContainerBlob(db, { ownerId: owner.id, image: at.name, digest });
+      const owner = await getImageReader(queries, at, caller);
+      return await findContainerBlob(queries, { ownerId: owner.id, image: at.name, digest });
     } catch (error) {
       // What the caller may not read, and what is no image, is not told apart from an image without the blob.
       if (error instanceof AppError) return undefined;

@@ -58,8 +58,8 @@ function registryRoutes({ tokens, catalog }: ContainerRoutesDeps): Route[] {
         issued_at: new Date(issuedAt).toISOString(),
       };
     },
-    listContainers: async ({ caller, query }) => {
-      const page = await catalog.list(query, caller);
+    listContainers: async ({ caller, scopes, query }) => {
+      const page = await catalog.list(query, { caller, scopes });
       const headers = toLink("/v2/_catalog", page, query.n);
       return answer({ repositories: [...page.names] }, { headers });
     },

@@ -17,6 +17,7 @@ export type BranchProtectionSettings = z.output<typeof settingsSchema>;
 
 /** A rule that protects the branches whose names match. Times are epoch milliseconds. */
 export interface BranchProtection {
+  readonly id: number;
   readonly ruleName: string;
   readonly priority: number;
   readonly settings: BranchProtectionSettings;
@@ -30,11 +31,12 @@ export async function listBranchProtections(
   repositoryId: RepositoryId,
 ): Promise<BranchProtection[]> {
   const rows = await db.all<Row>(
-    `SELECT rule_name, priority, settings, created_at, updated_at FROM forge_branch_protections
+    `SELECT id, rule_name, priority, settings, created_at, updated_at FROM forge_branch_protections
      WHERE repository_id = ? ORDER BY priority, created_at, rule_name`,
     repositoryId,
   );
   return rows.map((row) => ({
+    id: row.id,
     ruleName: row.rule_name,
     priority: row.priority,
     settings: parseColumn(settingsSchema, row.settings, "forge_branch_protections.settings"),
@@ -93,6 +95,7 @@ export async function deleteBranchProtection(
 }
 
 interface Row {
+  id: number;
   rule_name: string;
   priority: number;
   settings: string;

@@ -175,3 +175,16 @@ describe("the rows", () => {
     await rm(folder, { recursive: true });
   });
 });
+
+test("parallel refunds leave no hits", async () => {
+  const keys = ["first", "second"];
+  const hits = keys.map((key) => ({ key, rule: { max: 60, seconds: 60 } }));
+  await Promise.all(
+    Array.from({ length: 60 }, async () => {
+      expect((await limiter.consumeAll(hits)).allowed).toBe(true);
+      await limiter.refund(keys);
+    }),
+  );
+  const { remaining } = await limiter.consumeAll(hits);
+  expect(remaining).toBe(59);
+});

@@ -37,3 +37,27 @@ test("a short patch of long files is refused before they take memory", async () 
   expect(await apply("a", [30 * MIB, 35 * MIB])).toEqual(refused);
   expect(await apply("b", [MIB, 2 * MIB])).toMatchObject({ kind: "applied" });
 });
+
+test("a short patch that copies a file many times is refused by the sum of its files", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "croft-patch-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const run = (input: string, ...args: string[]) =>
+    execFileSync("git", args, { cwd: folder, input, encoding: "utf8" }).trim();
+  run("", "init", "-q", "--bare");
+  const blob = run(`first\n${"line\n".repeat(2_000)}`, "hash-object", "-w", "--stdin");
+  const tree = run(`100644 blob ${blob}\tlong\n`, "mktree");
+  const who = "Mira <mira@example.org> 1700000000 +0000";
+  const text = `tree ${tree}\nauthor ${who}\ncommitter ${who}\n\none\n`;
+  const commit = run(text, "hash-object", "-t", "commit", "-w", "--stdin");
+  const apply = async (copies: number) => {
+    const patch = Array.from(
+      { length: copies },
+      (_, at) =>
+        `diff --git a/long b/copy-${at}\nsimilarity index 99%\ncopy from long\ncopy to copy-${at}\n--- a/long\n+++ b/copy-${at}\n@@ -1,4 +1,4 @@\n-first\n+copy ${at}\n line\n line\n line\n`,
+    ).join("");
+    await using quarantine = await openQuarantine(folder, `copies-${copies}`);
+    return await applyPatch(git, folder, commit, patch, quarantine, 50_000);
+  };
+  expect(await apply(4)).toMatchObject({ kind: "applied" });
+  expect(await apply(6)).toEqual({ kind: "refused", reason: "its files are too large" });
+});
