@@ -117,7 +117,7 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
     const text = await readFile(resultsFile, "utf8").catch(() => undefined);
     if (text === undefined) {
       const failures = [`vitest ended early, with exit code ${code}`];
-      return { passed: 0, failures, skipped: [], layers: [] };
+      return { passed: 0, failures, skipped: [], layers: [], slowest: [] };
     }
     const results: RunResults = JSON.parse(text);
     const unexplained = code !== 0 && results.failures.length === 0;
@@ -166,11 +166,14 @@ function printSkipped({ skipped }: RunResults): void {
 }
 
 /** The workers run side by side, so the sum of the layers is longer than the run. */
-function printLayers({ layers }: RunResults): void {
+function printLayers({ layers, slowest }: RunResults): void {
   if (layers.length === 0) return;
   console.log("\nTime of the workers:");
   for (const { layer, files, seconds } of layers)
     console.log(`  ${layer.padEnd(10)} ${seconds.toFixed(0).padStart(5)} s  ${files} files`);
+  console.log("\nThe slowest files:");
+  for (const { file, seconds } of slowest)
+    console.log(`  ${seconds.toFixed(0).padStart(5)} s  ${file}`);
 }
 
 async function run(

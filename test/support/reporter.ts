@@ -19,6 +19,12 @@ export interface LayerTime {
   readonly seconds: number;
 }
 
+/** The time that a worker spent on a file. */
+export interface FileTime {
+  readonly file: string;
+  readonly seconds: number;
+}
+
 /** The result of one vitest run. `failures` has every failure with its reason, also those outside tests. */
 export interface RunResults {
   readonly passed: number;
@@ -26,7 +32,11 @@ export interface RunResults {
   readonly skipped: readonly SkippedTest[];
   /** The layer that took longest comes first. */
   readonly layers: readonly LayerTime[];
+  /** The files that took longest. */
+  readonly slowest: readonly FileTime[];
 }
+
+const SLOWEST = 10;
 
 const REASON_LINES = 20;
 const REASON_WIDTH = 400;
@@ -72,7 +82,14 @@ function toRunResults(
     }
   }
   for (const error of unhandledErrors) failures.push(`outside of any test: ${error.message}`);
-  return { passed, failures, skipped, layers: sumLayers(modules) };
+  return { passed, failures, skipped, layers: sumLayers(modules), slowest: findSlowest(modules) };
+}
+
+function findSlowest(modules: readonly TestModule[]): FileTime[] {
+  return modules
+    .map((module) => ({ file: module.relativeModuleId, seconds: sumSeconds([module]) }))
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, SLOWEST);
 }
 
 function sumLayers(modules: readonly TestModule[]): LayerTime[] {
