@@ -78,7 +78,10 @@ export interface VaultDeps extends ServiceDeps {
 export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
   const { input, queue } = deps;
   const accounts = createVaultPeople(deps, deps.mailer);
-  const { features, recovered, serveDav } = await createVaultFeatures(deps, accounts);
+  const { features, recovered, serveDav, findInvitation } = await createVaultFeatures(
+    deps,
+    accounts,
+  );
   for (const service of recovered) await service.recover();
   for (const job of collect(features, "jobs")) queue.register(job);
   const routes = scaleAccountLimits(
@@ -87,7 +90,7 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
   );
   const api = createVaultApi(accounts.authentication);
   const provider = openProvider(deps);
-  const pages = createVaultPages({ ...deps, provider }, { accounts, api, routes });
+  const pages = createVaultPages({ ...deps, provider }, { accounts, api, routes, findInvitation });
   return {
     surfaces: {
       vault: { api, app: bindRoutes(api, routes, deps.tools.binder) },
@@ -128,6 +131,7 @@ async function createVaultFeatures(
     store: deps.objects,
     publicUrl: addresses.publicUrl,
     uploadBytesMax: settings.maxUploadBytes,
+    partFiles: createPartFiles(directory.uploads),
   };
   const cloud = createCloudFeature({
     ...core,
@@ -138,7 +142,6 @@ async function createVaultFeatures(
     cache,
     listingMaxAgeMs: settings.listingMaxAgeSeconds * 1000,
     temporaryDirectory: directory.tmp,
-    partFiles: createPartFiles(directory.uploads),
     defaultCacheBytes: settings.byteCacheBytes,
   });
   const ai = createVaultAi({
@@ -155,6 +158,9 @@ async function createVaultFeatures(
     versionsKept: settings.documentVersions,
     enqueueProcessing: createProcessingRequest(enqueue),
     queueMail: settings.smtpUrl === undefined ? undefined : deps.mailer.queueMail,
+    queueInvitation: deps.mailer.queueMail,
+    registration: accounts.registration,
+    inviting: settings.vaultInvitations,
     instanceName: settings.instanceName,
   });
   const links = createVaultLinks({
@@ -227,6 +233,7 @@ async function createVaultFeatures(
     features,
     recovered: [documents.services.uploads, links.services.visits],
     serveDav: dav.services.serveDav,
+    findInvitation: documents.services.invitations.find,
   };
 }
 

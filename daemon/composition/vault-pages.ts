@@ -14,7 +14,7 @@ import type { VaultAccounts } from "../vault/accounts/accounts.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import { createPagesApi, createPageOperations } from "../vault/pages/operations.ts";
 import { createPageSessions } from "../vault/pages/sessions.ts";
-import { createVaultSite } from "../vault/pages/site.tsx";
+import { createVaultSite, type VaultSiteDeps } from "../vault/pages/site.tsx";
 import type { ServiceDeps } from "./services.ts";
 import type { TransportTools } from "./transport-tools.ts";
 
@@ -37,10 +37,12 @@ export function createVaultPages(
     accounts,
     api,
     routes,
+    findInvitation,
   }: {
     readonly accounts: VaultAccounts;
     readonly api: Api<VaultCaller>;
     readonly routes: readonly Route[];
+    readonly findInvitation: VaultSiteDeps["findInvitation"];
   },
 ): {
   /** The API for the scripts of the pages. */
@@ -67,6 +69,7 @@ export function createVaultPages(
     identities: accounts.identities,
     provider,
     rendering,
+    findInvitation,
     isResetLinkUsable: (token) => passwords.isUsable(token),
     operations: createPageOperations(createOperations(api, routes, count)),
     furtherPages: [

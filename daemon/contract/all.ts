@@ -97,7 +97,9 @@ import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { cloudTrashEndpoints } from "./vault/cloud/trash.ts";
 import { cloudUploadEndpoints } from "./vault/cloud/uploads.ts";
+import { shareInvitationEndpoints } from "./vault/invitations.ts";
 import { documentEndpoints } from "./vault/documents.ts";
+import { uploadSessionEndpoints } from "./vault/upload-sessions.ts";
 import { jobEndpoints } from "./vault/jobs.ts";
 import { linkEndpoints, linkPageEndpoints } from "./vault/links.ts";
 import { searchEndpoints } from "./vault/search.ts";
@@ -214,6 +216,8 @@ export const vault = {
   ...cloudUploadEndpoints,
   ...cloudTrashEndpoints,
   ...documentEndpoints,
+  ...uploadSessionEndpoints,
+  ...shareInvitationEndpoints,
   ...shareEndpoints,
   ...linkEndpoints,
   ...linkPageEndpoints,

@@ -222,6 +222,14 @@ export const settingDeclarations = {
     help: "Links of the vault for people without an account; off closes all of them",
   }),
   allowRegistration: setting("Accounts and keys", onOff, true, { help: "Vault self-registration" }),
+  vaultInvitations: setting(
+    "Accounts and keys",
+    oneOf("administrators", "users"),
+    "administrators",
+    {
+      help: "Who invites people to the vault; with users, a document is shared with an e-mail address as well, whose owner may then create an account",
+    },
+  ),
   minPasswordLength: setting("Accounts and keys", integer(6, 128, "characters"), 8, {
     help: "Least length of a forge password",
   }),

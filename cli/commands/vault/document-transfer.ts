@@ -18,6 +18,7 @@ import { documentLines, describeMissingText } from "./document-columns.ts";
 import { createFileNames, partSuffix } from "../../support/file-names.ts";
 import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
 import { type Content, openSource } from "./item/send-file.ts";
+import { isResumed, uploadDocumentResumably } from "./item/resume-upload.ts";
 import { trackTransfer, withRetries } from "./item/transfer.ts";
 import { commandDetails } from "../../tree/command.ts";
 
@@ -31,7 +32,14 @@ export const uploadDocument = commandDetails({
     "-r, --recursive": "also upload the files of folders",
     "--if-absent": "skip files whose content is already one of your documents",
   },
-  calls: [vault.uploadDocument, vault.getDocument, vault.listDocuments],
+  calls: [
+    vault.uploadDocument,
+    vault.beginDocumentUpload,
+    vault.appendDocumentUpload,
+    vault.completeDocumentUpload,
+    vault.getDocument,
+    vault.listDocuments,
+  ],
   output: oneOrList(vault.uploadDocument, resultFields, 201),
   examples: [
     ["Upload a document", "croft vault document upload report.pdf"],
@@ -67,8 +75,12 @@ export const uploadDocument = commandDetails({
     const send = async (path: string, filename: string, source: Content) => {
       const existing = ifAbsent === true ? await findUploaded(calling, path, source) : undefined;
       if (existing !== undefined) return existing;
-      const { body } = await sendDocument(calling, source, filename, progress);
-      return wait === true ? waitForDocument(calling, body.id, timeout) : body;
+      const made = await ((await isResumed(calling, path))
+        ? trackTransfer(progress, filename, (shown) =>
+            uploadDocumentResumably(calling, { source: path, filename }, shown),
+          )
+        : sendDocument(calling, source, filename, progress).then(({ body }) => body));
+      return wait === true ? waitForDocument(calling, made.id, timeout) : made;
     };
     const upload = async (path: string) => {
       const filename = name ?? basename(resolve(cli.system.workingDirectory, path));

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { invitation } from "../../../daemon/contract/vault/invitations.ts";
 import type { share } from "../../../daemon/contract/vault/shares.ts";
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
@@ -40,6 +41,67 @@ export const entries: readonly Entry[] = [
         body: { document_id: document, recipient_handle: to, permission },
       });
       await cli.output.resource(body, lines);
+    },
+  }),
+  command("invite", "Share a document with an e-mail address", {
+    args: { "<document>": "the document's id, or its name if only one has it" },
+    flags: {
+      "--email <address>": { help: "who gets a mail to accept the share", required: true },
+      "--permission <permission>": {
+        help: "view shows it in place only",
+        choices: permissions,
+        default: "view",
+      },
+    },
+    calls: [...findDocumentOperations, vault.createInvitation],
+    output: resourceOf(vault.createInvitation, 201),
+    completions: { document: "documents" },
+    examples: [
+      [
+        "Share with somebody who has no account yet",
+        "croft vault share invite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --email ada@example.org",
+      ],
+      [
+        "Let them download it",
+        "croft vault share invite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --email ada@example.org --permission download",
+      ],
+    ],
+    async run(cli, { document: word, email, permission }) {
+      const document = await findDocumentId(cli, word);
+      const { body } = await cli.client.call(vault.createInvitation, {
+        body: { document_id: document, recipient_email: email, permission },
+      });
+      await cli.output.resource(body, invitationColumns);
+    },
+  }),
+  command("waiting", "List the shares that wait for their recipients", {
+    calls: [vault.listInvitations],
+    output: listOf(vault.listInvitations, "items"),
+    examples: [
+      ["List them", "croft vault share waiting"],
+      ["Print their addresses", "croft vault share waiting --jq '.[].recipient_email'"],
+    ],
+    async run(cli) {
+      const pages = vaultPages(cli.client, vault.listInvitations, { query: {} });
+      await cli.output.list(pages, invitationColumns);
+    },
+  }),
+  command("uninvite", "Revoke a share that waits for its recipient", {
+    args: { "<id>": "the id of the waiting share" },
+    calls: [vault.revokeInvitation],
+    output: shape({ revoked: "boolean", id: "string" }),
+    // The owner can invite again.
+    destructive: false,
+    examples: [
+      ["Revoke it", "croft vault share uninvite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8"],
+      [
+        "Show the request only",
+        "croft vault share uninvite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --dry-run",
+      ],
+    ],
+    async run(cli, { id }) {
+      await cli.client.call(vault.revokeInvitation, { params: { invitation_id: id } });
+      await cli.output.done({ revoked: true, id }, "Revoked the waiting share.");
     },
   }),
   command("list", "List the shares you gave or received", {
@@ -110,6 +172,7 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
+type WireInvitation = z.output<typeof invitation>;
 type WireShare = z.output<typeof share>;
 
 const columns: readonly Column<WireShare>[] = [
@@ -119,6 +182,14 @@ const columns: readonly Column<WireShare>[] = [
   { header: "recipient", cell: ({ recipient_handle: recipient }) => recipient },
   { header: "permission", cell: ({ permission }) => permission },
   { header: "created", cell: ({ created_at: created }) => time(created) },
+];
+
+const invitationColumns: readonly Column<WireInvitation>[] = [
+  { header: "id", cell: ({ id }) => id },
+  { header: "document", cell: ({ filename }) => filename },
+  { header: "recipient", cell: ({ recipient_email: recipient }) => recipient },
+  { header: "permission", cell: ({ permission }) => permission },
+  { header: "expires", cell: ({ expires_at: expires }) => time(expires) },
 ];
 
 const lines: readonly Column<WireShare>[] = [

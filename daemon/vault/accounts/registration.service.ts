@@ -51,6 +51,20 @@ export function createRegistration(deps: RegistrationDeps) {
     },
 
     /**
+     * Registers the recipient of an invitation, also where the server takes no registrations. `also` writes further rows in the
+     * transaction. Throws as `register` does.
+     */
+    async registerInvited(
+      account: NewAccount,
+      also: (tx: Transaction, user: VaultUser) => Promise<void>,
+      address?: string,
+    ): Promise<VaultUser> {
+      assertStrong(account.password);
+      await assertNotBreached(deps.breaches, account.password);
+      return create(account, "user", address, also);
+    },
+
+    /**
      * Creates the administrator of a new server. The caller has already validated the password by the rules of both
      * APIs. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in
      * accepts, and `conflict` when e-mail or handle is taken.
@@ -68,20 +82,23 @@ export function createRegistration(deps: RegistrationDeps) {
     account: NewAccount,
     role: VaultRole,
     address?: string,
+    also?: (tx: Transaction, user: VaultUser) => Promise<void>,
   ): Promise<VaultUser> {
     const passwordHash = await deps.hasher.hash(account.password);
     return insertAccount(
       deps,
       { ...account, passwordHash, role, passwordMustChange: false },
-      (tx, { id }) =>
-        insertAudit(tx, {
+      async (tx, user) => {
+        await insertAudit(tx, {
           eventType: "auth.registered",
-          userId: id,
-          actorId: id,
-          resourceId: id,
+          userId: user.id,
+          actorId: user.id,
+          resourceId: user.id,
           ipAddress: address,
           metadata: { role },
-        }),
+        });
+        await also?.(tx, user);
+      },
     );
   }
 }

@@ -9,15 +9,25 @@ import { createDocumentFiles } from "./document-files.ts";
 import { documentRoutes } from "./documents.routes.ts";
 import { createDocuments, type DocumentsDeps, type ReconcileReport } from "./documents.service.ts";
 import { createShares } from "./shares.service.ts";
-import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
+import { createInvitations, type InvitationsDeps } from "./invitations.service.ts";
+import { invitationRoutes, shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
 import { createDocumentTrash, type DocumentTrashDeps } from "./trash.service.ts";
 import { createDocumentVersions, type DocumentVersionsDeps } from "./versions.service.ts";
+import { createDocumentRecords, type DocumentRecordsDeps } from "./document-records.ts";
+import { uploadSessionRoutes } from "./upload-sessions.routes.ts";
+import { createUploadSessions, type UploadSessionsDeps } from "./upload-sessions.service.ts";
 import { createDocumentUploads, type DocumentUploadsDeps } from "./uploads.service.ts";
 
 export type VaultDocumentsDeps = Omit<
-  DocumentsDeps & DocumentUploadsDeps & DocumentTrashDeps & DocumentVersionsDeps,
-  "documents" | "topics" | "isPreviewable" | "files"
+  DocumentsDeps &
+    DocumentRecordsDeps &
+    DocumentUploadsDeps &
+    DocumentTrashDeps &
+    DocumentVersionsDeps &
+    UploadSessionsDeps &
+    InvitationsDeps,
+  "documents" | "topics" | "isPreviewable" | "files" | "records"
 > & {
   readonly storedFiles: StoredFiles;
   /** Undefined where no mail leaves this server. */
@@ -40,20 +50,22 @@ export function createVaultDocuments(deps: VaultDocumentsDeps) {
     isPreviewable,
     files: { open, discardAbandoned },
   });
-  const uploads = createDocumentUploads({
-    ...deps,
-    documents,
-    files: { store },
-  });
+  const records = createDocumentRecords({ ...deps, files: { store } });
+  const uploads = createDocumentUploads({ ...deps, documents, records, files: { store } });
+  const sessions = createUploadSessions({ ...deps, documents, records });
   const trash = createDocumentTrash({ ...deps, documents, files: { remove } });
+  const invitations = createInvitations(deps);
   const versions = createDocumentVersions({ ...deps, documents, files: { open, replace } });
   return {
     routes: [
       ...documentRoutes({ documents, uploads, trash, versions, publicUrl: deps.publicUrl }),
+      ...uploadSessionRoutes(sessions),
       ...shareRoutes(createShares(deps)),
+      ...invitationRoutes(invitations),
       ...topicRoutes(topics),
     ],
-    services: { documents, uploads, trash, versions, topics },
+    jobs: [sessions.job],
+    services: { documents, uploads, trash, versions, topics, invitations },
     tasks: [
       {
         ...vaultTasks.purge_document_trash,

@@ -1,9 +1,17 @@
+import { shareInvitationEndpoints } from "../../contract/vault/invitations.ts";
 import { shareEndpoints } from "../../contract/vault/shares.ts";
 import { topicEndpoints } from "../../contract/vault/topics.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle, serve } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
-import { toSharePage, toShareView, toTopicView } from "./sharing.view.ts";
+import type { Invitations } from "./invitations.service.ts";
+import {
+  toInvitationPage,
+  toInvitationView,
+  toSharePage,
+  toShareView,
+  toTopicView,
+} from "./sharing.view.ts";
 import type { Shares } from "./shares.service.ts";
 import type { Topics } from "./topics.service.ts";
 
@@ -22,6 +30,20 @@ export const shareRoutes = (shares: Shares): Route[] =>
     updateShare: async ({ caller, params, body }) =>
       toShareView(await shares.setPermission(caller, params.share_id, body.permission)),
     revokeShare: ({ caller, params }) => shares.revoke(caller, params.share_id),
+  });
+
+/** Routes of `/api/shares/invitations`. */
+export const invitationRoutes = (invitations: Invitations): Route[] =>
+  serve(shareInvitationEndpoints, {
+    createInvitation: async ({ caller, body }) =>
+      toInvitationView(await invitations.create(caller, body)),
+    listInvitations: async ({ caller, query }) => {
+      const page = toPageRequest(query);
+      return toInvitationPage(await invitations.list(caller, page), page);
+    },
+    revokeInvitation: ({ caller, params }) => invitations.revoke(caller, params.invitation_id),
+    acceptInvitation: ({ body, request }) => invitations.accept(body, request.address),
+    claimInvitation: ({ caller, body }) => invitations.claim(caller, body.secret),
   });
 
 /** Routes of `/api/topics` and `/api/admin/topics`. */

@@ -1,3 +1,4 @@
+import type { VaultInvitation } from "../../../storage/tables/vault/documents/invitations.ts";
 import type { VaultShare } from "../../../storage/tables/vault/documents/shares.ts";
 import type { VaultTopic } from "../../../storage/tables/vault/documents/topics.ts";
 import { toTime } from "../accounts/accounts.view.ts";
@@ -23,6 +24,27 @@ export function toSharePage(
   page: PageRequest,
 ) {
   return toPage(shares.map(toShareView), total, page);
+}
+
+/** An invitation as its sender sees it. */
+export function toInvitationView(invitation: VaultInvitation) {
+  return {
+    id: invitation.id,
+    document_id: invitation.documentId,
+    filename: invitation.filename,
+    recipient_email: invitation.email,
+    permission: invitation.permission,
+    created_at: toTime(invitation.createdAt),
+    expires_at: toTime(invitation.expiresAt),
+  };
+}
+
+/** One page of invitations. */
+export function toInvitationPage(
+  found: { readonly invitations: readonly VaultInvitation[]; readonly total: number },
+  page: PageRequest,
+) {
+  return toPage(found.invitations.map(toInvitationView), found.total, page);
 }
 
 /** A topic as recipients of a share see it. */

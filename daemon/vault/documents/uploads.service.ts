@@ -1,19 +1,12 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import { createOwner } from "../../../storage/owner.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
-import { insertAudit } from "../../../storage/tables/vault/audit.ts";
-import {
-  INTERNAL_BACKEND,
-  insertDocument,
-  type NewDocument,
-  type VaultDocument,
-} from "../../../storage/tables/vault/documents/documents.ts";
+import { INTERNAL_BACKEND } from "../../../storage/tables/vault/documents/documents.ts";
 import {
   claimUpload,
-  countUploads,
   deleteExpiredUploads,
   deleteUpload,
   findUpload,
@@ -23,15 +16,20 @@ import {
   releaseAllUploads,
   releaseUpload,
   renewUploadClaim,
-  sumUploadBytes,
 } from "../../../storage/tables/vault/documents/uploads.ts";
-import { bookBytes, findRoom } from "../../../storage/tables/vault/quotas.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { findRoom } from "../../../storage/tables/vault/quotas.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import { writeObject } from "./write-object.ts";
 import type { DocumentFiles } from "./document-files.ts";
+import {
+  type ArrivedFile,
+  type DocumentRecords,
+  INTERNAL,
+  type UploadTerms,
+  uploadTooLarge,
+} from "./document-records.ts";
 import {
   type DocumentDetail,
   documentNotFound,
@@ -46,11 +44,7 @@ import {
   biggerThanPromised,
   unknownAddress,
 } from "./promised-upload.ts";
-import {
-  type AccountId,
-  type DocumentId,
-  toDocumentId,
-} from "../../../storage/tables/vault/ids.ts";
+import { type DocumentId, toDocumentId } from "../../../storage/tables/vault/ids.ts";
 
 /** A promised upload and the address that takes its bytes. */
 export interface UploadAddress {
@@ -73,13 +67,6 @@ export interface FormUpload {
   readonly terms?: UploadTerms | undefined;
 }
 
-export interface UploadTerms {
-  /** Returns the refusal of a file of this size, else undefined; before its document is added, in its transaction. */
-  admit(tx: Transaction, bytes: number): Promise<AppError | undefined>;
-  /** Writes what belongs to the document, in its transaction. */
-  record(tx: Transaction, document: VaultDocument): Promise<void>;
-}
-
 export type DocumentUploads = ReturnType<typeof createDocumentUploads>;
 
 export interface DocumentUploadsDeps {
@@ -91,24 +78,14 @@ export interface DocumentUploadsDeps {
   readonly store: ObjectStore;
   /** Largest upload. */
   readonly uploadBytesMax: number;
-  /** Starts extraction and classification once the transaction commits. */
-  readonly enqueueProcessing: (tx: Transaction, document: VaultDocument) => Promise<void>;
   readonly documents: Pick<Documents, "find" | "toDetail">;
+  readonly records: DocumentRecords;
   readonly files: Pick<DocumentFiles, "store">;
 }
-
-/** The place of a document in the vault's own storage. */
-const INTERNAL = {
-  storageBackend: INTERNAL_BACKEND,
-  connectionId: undefined,
-  providerItemId: undefined,
-} as const;
 
 const ADDRESS_LIFE_MS = 15 * 60_000;
 /** How long a request that receives nothing keeps an upload for itself. */
 const CLAIM_MS = 60_000;
-/** Maximum number of unfinished uploads of an account; only a faulty program has more. */
-const UPLOADS_PER_USER_MAX = 1_000;
 const TICKET_BYTES = 32;
 
 /**
@@ -118,6 +95,7 @@ const TICKET_BYTES = 32;
  */
 export function createDocumentUploads(deps: DocumentUploadsDeps) {
   const { db, clock, newId, store, uploadBytesMax, documents } = deps;
+  const { record, findBackend, assertRoom } = deps.records;
   const inFlight = createInFlightBytes();
 
   return {
@@ -133,13 +111,13 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
     ): Promise<UploadAddress> {
       const sizeBytes = promise.size_bytes;
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
-      const isInternal = (await findBackend(caller.userId)) === INTERNAL_BACKEND;
+      const backend = await findBackend(caller.userId);
       const ticket = Buffer.from(deps.randomBytes(TICKET_BYTES)).toString("base64url");
       const documentId = toDocumentId(newId());
       const expiresAt = clock() + ADDRESS_LIFE_MS;
       const contentType = promise.content_type;
       await db.transaction(async (tx) => {
-        await assertRoom(tx, caller.userId, sizeBytes, isInternal);
+        await assertRoom(tx, caller.userId, { sizeBytes, backend, bytesMax: uploadBytesMax });
         await insertUpload(tx, {
           id: documentId,
           userId: caller.userId,
@@ -300,100 +278,22 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
     return detail;
   }
 
-  /**
-   * Adds the document and, in the vault's own storage, books its quota. The bytes exist already; without the row the sweep
-   * removes them.
-   */
-  async function record(
-    tx: Transaction,
-    caller: VaultCaller,
-    added: NewDocument,
-    terms?: UploadTerms,
-  ): Promise<VaultDocument> {
-    const isInternal = added.storageBackend === INTERNAL_BACKEND;
-    if (isInternal && !(await bookBytes(tx, caller.userId, added.sizeBytes))) throw quotaExceeded();
-    const document = await insertDocument(tx, added);
-    await insertAudit(tx, {
-      eventType: "document.uploaded",
-      userId: caller.userId,
-      actorId: caller.userId,
-      resourceId: document.id,
-      ipAddress: caller.address,
-      metadata: {
-        filename: document.filename,
-        size_bytes: document.sizeBytes,
-        storage_backend: document.storageBackend,
-      },
-    });
-    // A search finds the name at once, and the text after its extraction.
-    await putSearchEntry(tx, {
-      userId: caller.userId,
-      source: { documentId: document.id },
-      title: document.filename,
-      body: "",
-      contentType: document.contentType,
-      connectionId: document.connectionId,
-    });
-    await terms?.record(tx, document);
-    await deps.enqueueProcessing(tx, document);
-    return document;
-  }
-
   /** Moves a received upload into connected storage and makes its document. The sweep removes the object. */
   async function move(
     caller: VaultCaller,
     backend: string,
-    metadata: Pick<
-      NewDocument,
-      "id" | "userId" | "filename" | "contentType" | "sizeBytes" | "sha256"
-    >,
+    metadata: ArrivedFile,
   ): Promise<DocumentDetail> {
-    const { id, filename, contentType, sizeBytes: size, sha256 } = metadata;
-    const content = await store.open(sha256, size);
+    const { id, sizeBytes, sha256 } = metadata;
+    const content = await store.open(sha256, sizeBytes);
     if (content === undefined)
       throw new AppError("conflict", "The bytes of this upload are missing. Upload them again.");
     await using owner = createOwner();
-    const file = { filename, contentType, content: owner.own(content), size };
-    const document = await deps.files.store(caller, backend, file, async (tx, where) =>
-      (await deleteUpload(tx, id)) ? record(tx, caller, { ...metadata, ...where }) : undefined,
-    );
+    const file = { ...metadata, content: owner.own(content) };
+    const document = await deps.records.store(caller, backend, file, (tx) => deleteUpload(tx, id));
     // Another request has confirmed it meanwhile.
     return document === undefined
       ? await findConfirmed(caller, id)
       : await documents.toDetail(document);
   }
-
-  async function findBackend(userId: AccountId): Promise<string> {
-    return (await findVaultUser(db, userId))?.defaultStorageBackend ?? INTERNAL_BACKEND;
-  }
-
-  /**
-   * Refuses a promise that exceeds the quota together with the other promises: their bytes wait on this server for their
-   * confirmation. For uploads to connected storage, which has no quota here, these are bounded by the largest upload.
-   */
-  async function assertRoom(
-    tx: Transaction,
-    userId: AccountId,
-    sizeBytes: number,
-    isInternal: boolean,
-  ): Promise<void> {
-    if ((await countUploads(tx, userId)) >= UPLOADS_PER_USER_MAX)
-      throw new AppError(
-        "rate_limited",
-        `An account has at most ${UPLOADS_PER_USER_MAX} uploads under way. Confirm some, or wait until they expire.`,
-      );
-    const promised = sizeBytes + (await sumUploadBytes(tx, userId, tx.now));
-    if (isInternal) {
-      if (promised > (await findRoom(tx, userId)).free) throw quotaExceeded();
-    } else if (promised > uploadBytesMax)
-      throw new AppError(
-        "too_large",
-        `Uploads under way may hold ${uploadBytesMax} bytes. Confirm some, or wait until they expire.`,
-      );
-  }
-}
-
-/** The refusal of an upload of more than `bytesMax`. */
-export function uploadTooLarge(bytesMax: number): AppError {
-  return new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`);
 }

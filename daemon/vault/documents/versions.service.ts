@@ -33,7 +33,7 @@ import {
   toObjectBytes,
 } from "./documents.service.ts";
 import { createInFlightBytes } from "./in-flight-bytes.ts";
-import { uploadTooLarge } from "./uploads.service.ts";
+import { uploadTooLarge } from "./document-records.ts";
 import { writeObject } from "./write-object.ts";
 
 /** One content that a document has or had. */

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import { documentEndpoints } from "../../contract/vault/documents.ts";
-import { shareEndpoints } from "../../contract/vault/shares.ts";
 import { topicEndpoints } from "../../contract/vault/topics.ts";
 import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
@@ -8,7 +7,7 @@ import { Form } from "../../pages/form.tsx";
 import type { CallOperation } from "../../pages/operations.ts";
 import { createZip, type ZipEntry } from "../../utilities/zip.ts";
 import { toContentDisposition } from "../cloud/bytes/content-disposition.ts";
-import { ensureTopic, ShareFields } from "./document-forms.tsx";
+import { ensureTopic, ShareFields, shareWith } from "./document-forms.tsx";
 import { CHOICES_MAX, type WireDocument } from "./document-list.tsx";
 import { createLink, LinkFields } from "./link-pages.tsx";
 import { Hidden, Name, toConfirmation, toSizeText } from "./elements.tsx";
@@ -208,17 +207,19 @@ function askRecipient(chosen: Chosen, problem?: string): VaultPageAnswer {
 async function share(chosen: Chosen): Promise<VaultPageAnswer> {
   const { context, documents } = chosen;
   const { form, call } = context;
-  const body = {
-    recipient_handle: (form.get("recipient") ?? "").trim(),
+  const to = {
+    recipient: (form.get("recipient") ?? "").trim(),
     permission: form.get("permission") ?? "",
   };
   const [first, ...rest] = documents;
-  const createShare = ({ id }: WireDocument) =>
-    call(shareEndpoints.createShare, { body: { ...body, document_id: id } });
+  const createShare = ({ id }: WireDocument) => shareWith(call, id, to);
   // The first one tells a mistyped handle, before any document is shared.
   const tried =
     first &&
-    (await tryForm(() => createShare(first), ["not_found", "unprocessable", "invalid_argument"]));
+    (await tryForm(
+      () => createShare(first),
+      ["not_found", "unprocessable", "invalid_argument", "forbidden"],
+    ));
   if (tried !== undefined && "refusal" in tried) return askRecipient(chosen, toText(tried.refusal));
   return finish(
     { ...chosen, documents: rest },

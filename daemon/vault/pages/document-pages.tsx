@@ -1,13 +1,15 @@
+import type { ReactNode } from "react";
 import type { z } from "zod";
 import { accountEndpoints } from "../../contract/vault/auth.ts";
 import { type document, documentEndpoints } from "../../contract/vault/documents.ts";
+import { shareInvitationEndpoints } from "../../contract/vault/invitations.ts";
 import { type share, shareEndpoints } from "../../contract/vault/shares.ts";
 import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { Alert, Facts, Menu, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { createLink, LinkFields } from "./link-pages.tsx";
-import { ensureTopic, ShareFields } from "./document-forms.tsx";
+import { ensureTopic, ShareFields, shareWith, showInvitations } from "./document-forms.tsx";
 import { Name, Status, toConfirmation, toKind, toSizeText } from "./elements.tsx";
 import { type ShownFile, showPreview, toFramed } from "./preview.tsx";
 import { HOME, LINKS, SHARED, toDocumentPath, toTopicPath } from "./addresses.ts";
@@ -131,6 +133,7 @@ async function showDocument(
               <Changes
                 document={found}
                 shares={await listSharesOf(call, id)}
+                invitations={await showInvitations(call, id, session.formToken)}
                 token={session.formToken}
               />
             ) : null}
@@ -193,10 +196,12 @@ function Reason({
 function Changes({
   document: { id, filename, topics },
   shares,
+  invitations,
   token,
 }: {
   document: FullDocument;
   shares: readonly Share[];
+  invitations: ReactNode;
   token: string;
 }) {
   const form = { action: toDocumentPath(id), token };
@@ -260,6 +265,7 @@ function Changes({
           </li>
         ))}
       </ul>
+      {invitations}
       <Menu name="Share with a person">
         <Form {...form} className="stack">
           <ShareFields />
@@ -336,8 +342,11 @@ async function runAction(
       return call(documentEndpoints.classifyDocument, { params });
     case "share": {
       const recipient = (form.get("recipient") ?? "").trim();
-      const body = { document_id: id, recipient_handle: recipient, permission };
-      return call(shareEndpoints.createShare, { body });
+      return shareWith(call, id, { recipient, permission });
+    }
+    case "uninvite": {
+      const invitation = { invitation_id: form.get("invitation") ?? "" };
+      return call(shareInvitationEndpoints.revokeInvitation, { params: invitation });
     }
     case "link":
       return createLink(call, form, { document_id: id });

@@ -16,6 +16,7 @@ import { ASSETS, toHead } from "./assets.tsx";
 import { adminPages } from "./admin-pages.tsx";
 import { systemPages } from "./system-pages.tsx";
 import { eventPage } from "./event-page.tsx";
+import { type JoinPageDeps, joinPages } from "./join-page.tsx";
 import { linkPages } from "./link-pages.tsx";
 import { trashPages } from "./trash-page.tsx";
 import { versionPages } from "./version-pages.tsx";
@@ -45,6 +46,7 @@ export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "op
   readonly identities: Identities;
   /** The provider by which people may sign in, if one is set up. */
   readonly provider: Provider | undefined;
+  readonly findInvitation: JoinPageDeps["findInvitation"];
   /** Returns whether the token of a link can still set a password. */
   readonly isResetLinkUsable: (token: string) => Promise<boolean>;
   /** Pages that belong to no part of the vault. */
@@ -53,7 +55,8 @@ export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "op
 
 /** Returns the pages of the vault, and what they share. */
 export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
-  const { sessions, rendering, operations, provider, isResetLinkUsable: isUsable } = deps;
+  const { sessions, rendering, operations, provider, findInvitation } = deps;
+  const { isResetLinkUsable: isUsable } = deps;
   const { start: action } = PROVIDER_PATHS;
   return {
     name: "vault.pages",
@@ -73,6 +76,7 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
         provider,
       }),
       ...passwordPages({ sessions, isUsable }),
+      ...joinPages({ sessions, findInvitation }),
       documentsPage,
       chosenPage,
       ...documentPages(),

@@ -87,20 +87,29 @@ export async function updateUploadSession(
   await uploads.update(db, { id }, { sealedSession });
 }
 
-/** Returns whether there is a row of this id, expired or not. */
+/** Returns whether there is an upload in parts of this id, of an item or a document, expired or not. */
 export async function uploadExists(db: Queries, id: string): Promise<boolean> {
-  return (await db.get("SELECT 1 AS found FROM vault_uploads WHERE id = ?", id)) !== undefined;
+  const found = await db.get(
+    `SELECT 1 AS found FROM vault_uploads WHERE id = ?
+     UNION ALL SELECT 1 FROM vault_document_sessions WHERE id = ?`,
+    id,
+    id,
+  );
+  return found !== undefined;
 }
 
-/** Deletes all uploads. */
+/** Deletes all uploads in parts, of items and documents. */
 export async function deleteAllUploads(db: Queries): Promise<void> {
   await db.run("DELETE FROM vault_uploads");
+  await db.run("DELETE FROM vault_document_sessions");
 }
 
-/** Returns the ids of all uploads that were started before a time, expired ones included. */
+/** Returns the ids of all uploads in parts that were started before a time, expired ones included. */
 export async function listUploadIds(db: Queries, before: number): Promise<readonly string[]> {
   const rows = await db.all<{ id: string }>(
-    "SELECT id FROM vault_uploads WHERE created_at < ? ORDER BY id",
+    `SELECT id FROM vault_uploads WHERE created_at < ?
+     UNION ALL SELECT id FROM vault_document_sessions WHERE created_at < ? ORDER BY id`,
+    before,
     before,
   );
   return rows.map(({ id }) => id);

@@ -18,15 +18,95 @@ const FAILED_ATTEMPTS_MAX = 30;
 const PAUSE_MS = 1_000;
 const READ_BYTES = 512 * 1024;
 
-/**
- * Uploads a large file in parts that the daemon keeps: after a connection closes early the upload is resumed, and so is
- * an upload of the same file by an earlier run. Compares the hash at the end. Never overwrites.
- */
-export async function uploadResumably(
+/** Files from this size on are sent so that they can be resumed: the daemon then keeps a second copy until they are complete. */
+export const RESUMED_BYTES_MIN = 256 * 1024 * 1024;
+
+/** Returns whether a file is large enough for a resumable upload. */
+export async function isResumed(cli: CliContext, source: string): Promise<boolean> {
+  if (source === "-") return false;
+  const found = await stat(resolve(cli.system.workingDirectory, source)).catch(() => undefined);
+  return found?.isFile() === true && found.size >= RESUMED_BYTES_MIN;
+}
+
+/** The requests of an upload in parts. */
+interface PartRequests<T> {
+  /** Returns the open upload of the file, or begins one. */
+  begin(file: { readonly size: number; readonly fingerprint: string }): Promise<unknown>;
+  append(id: string, part: Parameters<CliContext["client"]["exchange"]>[2]): Promise<Readable>;
+  complete(id: string, sha256: string): Promise<T>;
+}
+
+/** Uploads a large file to connected storage, see `sendInParts`. Never overwrites. */
+export function uploadResumably(
   cli: CliContext,
   { source, folder, filename }: FileUpload,
   progress: TransferProgress,
 ): Promise<Uploaded> {
+  const params = { connection_id: folder.connectionId };
+  const requests: PartRequests<Uploaded> = {
+    begin: async (file) => {
+      const body = {
+        parent_ref: folder.id,
+        name: filename,
+        content_type: "application/octet-stream",
+        ...file,
+      };
+      return (await cli.client.call(vault.beginUpload, { params, body })).body;
+    },
+    append: async (id, part) => {
+      const to = { params: { ...params, upload_id: id } };
+      return (await cli.client.exchange(vault.appendUpload, to, part)).stream;
+    },
+    complete: async (id, sha256) => {
+      const to = { params: { ...params, upload_id: id }, body: { sha256 } };
+      const { body } = await cli.client.call(vault.completeUpload, to);
+      return body.kind === "uploaded" ? body : throwUnexpected();
+    },
+  };
+  return sendInParts(cli, { source, filename }, requests, progress);
+}
+
+/** Uploads a large file as a document, see `sendInParts`. */
+export function uploadDocumentResumably(
+  cli: CliContext,
+  file: { readonly source: string; readonly filename: string },
+  progress: TransferProgress,
+) {
+  return sendInParts(
+    cli,
+    file,
+    {
+      begin: async (described) => {
+        const body = {
+          filename: file.filename,
+          content_type: "application/octet-stream",
+          ...described,
+        };
+        return (await cli.client.call(vault.beginDocumentUpload, { body })).body;
+      },
+      append: async (id, part) => {
+        const to = { params: { upload_id: id } };
+        return (await cli.client.exchange(vault.appendDocumentUpload, to, part)).stream;
+      },
+      complete: async (id, sha256) => {
+        const to = { params: { upload_id: id }, body: { sha256 } };
+        return (await cli.client.call(vault.completeDocumentUpload, to)).body;
+      },
+    },
+    progress,
+  );
+}
+
+/**
+ * Uploads a large file in parts that the daemon keeps: after a connection closes early the upload is resumed, and so is
+ * an upload of the same file by an earlier run. Compares the hash at the end.
+ */
+async function sendInParts<T>(
+  cli: CliContext,
+  { source, filename }: { readonly source: string; readonly filename: string },
+  requests: PartRequests<T>,
+  progress: TransferProgress,
+): Promise<T> {
   const path = resolve(cli.system.workingDirectory, source);
   const { size, mtimeMs, ino } = await stat(path);
   progress.begin(size);
@@ -34,21 +114,6 @@ export async function uploadResumably(
   const fingerprint = createHash("sha256")
     .update(JSON.stringify([path, size, mtimeMs, ino]))
     .digest("hex");
-  const params = { connection_id: folder.connectionId };
-  const begin = async () => {
-    const { body } = await cli.client.call(vault.beginUpload, {
-      params,
-      body: {
-        parent_ref: folder.id,
-        name: filename,
-        content_type: "application/octet-stream",
-        size,
-        fingerprint,
-      },
-    });
-    if ("upload_id" in body) return body;
-    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  };
 
   let failed = 0;
   let furthest = -1;
@@ -60,7 +125,7 @@ export async function uploadResumably(
       const answered = unanswered === undefined ? undefined : await completeAgain(unanswered);
       if (answered !== undefined) return answered;
       unanswered = undefined;
-      const { upload_id: id, offset } = await begin();
+      const { id, offset } = toBegun(await requests.begin({ size, fingerprint }));
       if (offset > 0 && !isNoted) {
         cli.io.note(`Resuming ${filename} at ${toSizeText(offset)} of ${toSizeText(size)}.`);
         isNoted = true;
@@ -72,7 +137,7 @@ export async function uploadResumably(
       if (offset < size) await append(id, offset);
       const sha256 = await hashing.digest(size);
       unanswered = id;
-      return await complete(id, sha256);
+      return await requests.complete(id, sha256);
     } catch (error) {
       cli.signal.throwIfAborted();
       failed += 1;
@@ -81,22 +146,13 @@ export async function uploadResumably(
     }
   }
 
-  async function complete(id: string, sha256: string): Promise<Uploaded> {
-    const { body } = await cli.client.call(vault.completeUpload, {
-      params: { ...params, upload_id: id },
-      body: { sha256 },
-    });
-    if (body.kind === "uploaded") return body;
-    throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  }
-
   /**
    * Requests the result of an upload whose response was lost; undefined when the daemon does not know the upload any
    * more.
    */
-  async function completeAgain(id: string): Promise<Uploaded | undefined> {
+  async function completeAgain(id: string): Promise<T | undefined> {
     try {
-      return await complete(id, await hashing.digest(size));
+      return await requests.complete(id, await hashing.digest(size));
     } catch (error) {
       if (toCliError(error).code === "not_found") return undefined;
       throw error;
@@ -105,24 +161,28 @@ export async function uploadResumably(
 
   async function append(id: string, offset: number): Promise<void> {
     let sent = offset;
-    const { stream } = await cli.client.exchange(
-      vault.appendUpload,
-      { params: { ...params, upload_id: id } },
-      {
-        contentType: "application/octet-stream",
-        headers: { "Upload-Offset": String(offset), "Content-Length": String(size - offset) },
-        body: () => {
-          sent = offset;
-          const bytes = Readable.from(readFrom(path, source, offset, size), { objectMode: false });
-          bytes.on("data", (chunk: Uint8Array) => progress.update((sent += chunk.byteLength)));
-          return bytes.pause();
-        },
+    const stream = await requests.append(id, {
+      contentType: "application/octet-stream",
+      headers: { "Upload-Offset": String(offset), "Content-Length": String(size - offset) },
+      body: () => {
+        sent = offset;
+        const bytes = Readable.from(readFrom(path, source, offset, size), { objectMode: false });
+        bytes.on("data", (chunk: Uint8Array) => progress.update((sent += chunk.byteLength)));
+        return bytes.pause();
       },
-    );
+    });
     const body = parseJson(Buffer.concat((await Array.fromAsync(stream)) as Buffer[]));
-    if ((body as { readonly offset?: unknown } | undefined)?.offset !== size)
-      throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
+    if ((body as { readonly offset?: unknown } | undefined)?.offset !== size) throwUnexpected();
   }
+}
+
+function toBegun(body: unknown): { readonly id: string; readonly offset: number } {
+  const { upload_id: id, offset } = body as { upload_id?: string; offset?: number };
+  return id === undefined || offset === undefined ? throwUnexpected() : { id, offset };
+}
+
+function throwUnexpected(): never {
+  throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
 }
 
 /** A lost connection, or a part that does not begin at the daemon's offset: the next attempt requests the offset. */

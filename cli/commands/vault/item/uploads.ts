@@ -19,7 +19,7 @@ import {
   createFolderListings,
   type Follow,
 } from "./remote-folders.ts";
-import { uploadResumably } from "./resume-upload.ts";
+import { isResumed, uploadResumably } from "./resume-upload.ts";
 import { type FileUpload, type Uploaded, uploadFile, replaceFile } from "./send-file.ts";
 import {
   SMALL_UPLOAD_BYTES_MAX,
@@ -269,14 +269,4 @@ async function readSubfolders(path: string): Promise<readonly string[]> {
   // The walk reads the same folder and reports its errors.
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
-}
-
-/** Files from this size on are sent so that they can be resumed: the daemon then keeps a second copy until they are complete. */
-export const RESUMED_BYTES_MIN = 256 * 1024 * 1024;
-
-/** Returns whether a file is large enough for a resumable upload. */
-async function isResumed(cli: CliContext, source: string): Promise<boolean> {
-  if (source === "-") return false;
-  const found = await stat(resolve(cli.system.workingDirectory, source)).catch(() => undefined);
-  return found?.isFile() === true && found.size >= RESUMED_BYTES_MIN;
 }

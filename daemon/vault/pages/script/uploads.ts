@@ -1,6 +1,6 @@
 /**
  * The part of the script for forms with files: several uploads at once with their progress, pause and resume. Files for
- * connected storage are sent in parts that the daemon keeps. Files that wait are kept by the browser, so that a reload or
+ * connected storage and large documents are sent in parts that the daemon keeps. Files that wait are kept by the browser, so that a reload or
  * a new sign-in goes on with them.
  */
 export const UPLOADS = String.raw`
@@ -172,7 +172,8 @@ if (form !== null) {
       }
       try {
         report(task, "sending");
-        await (target === "documents" ? sendWhole(task) : sendParts(task));
+        // A small document is one request, which is sent again after a failure.
+        await (target === "documents" && task.file.size <= PART_BYTES ? sendWhole(task) : sendParts(task));
         report(task, "done", "uploaded");
         await kept.remove(task.key);
         return;
@@ -209,6 +210,8 @@ if (form !== null) {
         const wait = Number(request.getResponseHeader("Retry-After")) * 1000 || RETRY_MS;
         if (status === 401 && answer.kind === undefined) fail("Sign in again, then open this page: the files wait.", { name: "SignedOut" });
         else if (status === 429 || status === 503) fail("The server asks to wait.", { waitMs: wait });
+        // Another page of the browser sends the same file, or the answer to the last part was lost.
+        else if (answer.reason === "offset_mismatch") fail("Some of it has arrived already; it goes on from there.", { waitMs: 1000 });
         else if (status >= 400 || answer.kind === "conflict") reject(new Refused(reasonOf(answer, status)));
         else resolve(answer);
       });
@@ -248,10 +251,12 @@ if (form !== null) {
 
   const sendParts = async (task) => {
     const { file, path } = task;
-    const parent_ref = await folderOf(task, path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "");
-    const uploads = "/cloud/connections/" + target + "/uploads";
+    const uploads = target === "documents" ? "/documents/upload-sessions" : "/cloud/connections/" + target + "/uploads";
     const fingerprint = [file.size, file.lastModified, path.slice(-120)].join(" ");
-    const begun = await post(task, uploads, { parent_ref, name: file.name, content_type: file.type || null, size: file.size, fingerprint });
+    const described = { content_type: file.type || null, size: file.size, fingerprint };
+    const begun = await post(task, uploads, target === "documents"
+      ? { filename: file.name, ...described }
+      : { parent_ref: await folderOf(task, path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ""), name: file.name, ...described });
     const hash = new Sha256();
     let { offset } = begun;
     for (let at = 0; at < file.size; at += PART_BYTES) {

@@ -129,23 +129,32 @@ export async function deleteExpiredUploads(db: Queries, now: number): Promise<nu
   );
 }
 
-/** Returns the number of unfinished uploads of a user. */
+/** Returns the number of unfinished uploads of a user, by address and in parts. */
 export async function countUploads(db: Queries, userId: AccountId): Promise<number> {
-  return uploads.count(db, { userId });
+  const row = await db.get<{ total: number }>(
+    `SELECT (SELECT count(*) FROM vault_document_uploads WHERE user_id = ?)
+       + (SELECT count(*) FROM vault_document_sessions WHERE user_id = ?) AS total`,
+    userId,
+    userId,
+  );
+  return Number(row?.total ?? 0);
 }
 
 /**
  * Returns the bytes that the uploads of a user hold or may still add: received bytes, and the announced sizes of uploads
- * whose addresses are valid or whose body is being received.
+ * whose addresses are valid, whose body is being received, or that are sent in parts.
  */
 export async function sumUploadBytes(db: Queries, userId: AccountId, now: number): Promise<number> {
   const row = await db.get<{ total: number }>(
-    `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads
-     WHERE user_id = ? AND (state = 'received' OR expires_at > ?
-       OR (state = 'receiving' AND COALESCE(claimed_until, 0) > ?))`,
+    `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM (
+       SELECT size_bytes FROM vault_document_uploads
+       WHERE user_id = ? AND (state = 'received' OR expires_at > ?
+         OR (state = 'receiving' AND COALESCE(claimed_until, 0) > ?))
+       UNION ALL SELECT size_bytes FROM vault_document_sessions WHERE user_id = ?) AS uploads`,
     userId,
     now,
     now,
+    userId,
   );
   return Number(row?.total ?? 0);
 }

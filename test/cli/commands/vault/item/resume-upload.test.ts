@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RESUMED_BYTES_MIN } from "../../../../../cli/commands/vault/item/uploads.ts";
+import { RESUMED_BYTES_MIN } from "../../../../../cli/commands/vault/item/resume-upload.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 
