@@ -221,3 +221,47 @@ describe("a caller with the right", () => {
     expect(status).toBeLessThan(500);
   });
 });
+
+describe("the credentials of the other API", () => {
+  test.each(named(endpoints.filter((each) => apiOf(each) === "forge")))(
+    "%s of the forge is 401 for a session of the vault",
+    async (_name, declared) =>
+      expect(await statusOf(declared, { bearer: callers.vaultUser })).toBe(401),
+  );
+});
+
+describe("an account that is signed in", () => {
+  const reads = (...gates: Endpoint["gate"]["admits"][]) =>
+    of(...gates).filter(
+      // A stream of events does not end.
+      ([name, { method }]) => method === "GET" && name !== "forge.notifications.stream",
+    );
+
+  test.each(reads("forge_user"))("%s knows a user of the forge", async (_name, declared) =>
+    expect(await statusOf(declared, { token: callers.forgeUser })).not.toBe(401),
+  );
+
+  test.each(reads("vault_account"))(
+    "%s lets in users and administrators of the vault",
+    async (_name, declared) => {
+      for (const bearer of [callers.vaultUser, callers.administrator])
+        expect(await statusOf(declared, { bearer })).not.toBeOneOf([401, 403]);
+    },
+  );
+});
+
+test("every kind of gate has its callers in this matrix", () => {
+  // Addresses with a secret of their own are in artifacts, uploads and links; callers of jobs are in foreign-credentials.
+  expect([...new Set(endpoints.map(({ gate }) => gate.admits))].toSorted()).toEqual([
+    "anyone",
+    "forge_artifact_address",
+    "forge_basic",
+    "forge_job",
+    "forge_site_admin",
+    "forge_user",
+    "vault_account",
+    "vault_administrator",
+    "vault_upload_address",
+    "vault_user",
+  ]);
+});
