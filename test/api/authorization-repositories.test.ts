@@ -79,6 +79,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.protections.create": ["code", "admin"],
   "forge.repos.protections.edit": ["code", "admin"],
   "forge.repos.protections.delete": ["code", "admin"],
+  "forge.repos.protections.order": ["code", "admin"],
   "forge.repos.actions.secrets.list": ["actions", "owner"],
   "forge.repos.actions.secrets.put": ["actions", "owner"],
   "forge.repos.actions.secrets.delete": ["actions", "owner"],
