@@ -380,6 +380,6 @@ async function moveFile(from: string, target: string): Promise<void> {
   await rm(from);
 }
 
-export function sha256Of(bytes: Uint8Array): string {
+function sha256Of(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
