@@ -15,7 +15,13 @@ const WARM_UP_SECONDS = 10;
 await using home = await makeHome();
 await using daemon = await home.serve();
 const agent = new Agent({ connections: CONNECTIONS, pipelining: 1 });
-const headers = { authorization: `token ${home.token}`, "content-type": "application/json" };
+/** People at different addresses: limits of one address or client are not what is measured. */
+const headersOf = (person: number) => ({
+  authorization: `token ${home.token}`,
+  "content-type": "application/json",
+  "x-forwarded-for": `198.51.100.${(person % CONNECTIONS) + 1}`,
+});
+let sent = 0;
 
 /** Sends a request and returns its status; the whole body is read. */
 async function send(
@@ -26,7 +32,7 @@ async function send(
   const answer = await request(daemon.url + path, {
     method,
     dispatcher: agent,
-    headers,
+    headers: headersOf((sent += 1)),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   await answer.body.dump();

@@ -4,7 +4,7 @@ import { AppError, assertNever } from "../errors.ts";
 import type { RateLimiter } from "../http/bind.ts";
 import { isNotModified } from "../http/conditional.ts";
 import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
-import { statusOfCode, toRefusal } from "../http/replies.ts";
+import { refusalHeaders, statusOfCode, toRefusal } from "../http/replies.ts";
 import { renderDocument, toBasePath } from "./document.tsx";
 import { toErrorPage } from "./error-page.tsx";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
@@ -109,7 +109,8 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
       const status = refusal === undefined ? 500 : statusOfCode[refusal.code];
       const signInPath = session === undefined ? site.signInPath : undefined;
       const page = toErrorPage(status, refusal?.message, signInPath);
-      return send(page, request, session);
+      const sent = await send(page, request, session);
+      return { ...sent, headers: { ...sent.headers, ...(refusal && refusalHeaders(refusal)) } };
     }
   };
 
