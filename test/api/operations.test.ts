@@ -127,3 +127,35 @@ test("the events of a document are listed, and a topic is renamed", async () => 
   });
   expect([renamed.status, renamed.json.name]).toEqual([200, "Mail"]);
 });
+
+test("administrators invite people to both APIs, and change an account of the vault", async () => {
+  const invited = { username: "nora", email: "nora@example.org" };
+  expect((await api("POST", "/admin/invitations", invited)).status).toBe(201);
+  const login = await daemon.request("/api/auth/login", {
+    json: { email: "keeper@croft.localhost", password: daemon.first?.password },
+  });
+  const bearer = login.json.access_token;
+  const person = { handle: "nora", email: "nora@example.org" };
+  const made = await daemon.request("/api/admin/invitations", { bearer, json: person });
+  expect(made.status).toBe(201);
+  const edited = await daemon.request(`/api/admin/users/${made.json.id}`, {
+    method: "PATCH",
+    bearer,
+    json: { handle: "nora2" },
+  });
+  expect([edited.status, edited.json.handle]).toEqual([200, "nora2"]);
+});
+
+test("the inputs of a workflow are listed", async () => {
+  const owner = await people.newUser();
+  const repository = await people.newRepository(owner, { auto_init: true });
+  const path = `/repos/${owner}/${repository}`;
+  await by(owner, "PATCH", path, { has_actions: true });
+  const text =
+    "on:\n  workflow_dispatch:\n    inputs:\n      level: { required: true }\njobs:\n  one:\n    runs-on: x\n    steps: [{ run: echo }]\n";
+  await by(owner, "POST", `${path}/contents/.gitea/workflows/w.yml`, {
+    content: Buffer.from(text).toString("base64"),
+  });
+  const inputs = await by(owner, "GET", `${path}/actions/workflows/w.yml/inputs?ref=main`);
+  expect([inputs.status, inputs.json]).toMatchObject([200, [{ name: "level" }]]);
+});

@@ -78,7 +78,6 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
   for (const [method, path] of [
     ["GET", "/user/gpg_keys/1"],
     ["GET", "/user/gpg_key_token"],
-    ["GET", "/user/applications/oauth2"],
     ["GET", "/nodeinfo"],
   ] as const)
     expect(await people.by("mira", method, path), path).toMatchObject({
