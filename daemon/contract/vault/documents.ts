@@ -236,7 +236,7 @@ export const documentEndpoints = {
         method: "DELETE",
         item: true,
         summary:
-          "Put a document into the trash; remove_only keeps the provider's copy, permanent deletes at once",
+          "Put a document into the trash; remove_only keeps the provider's copy, permanent deletes at once; If-Match may have the sha256 that it must still have",
         query: z.object({
           remove_only: queryFlag.default(false),
           permanent: queryFlag.default(false),
@@ -246,6 +246,7 @@ export const documentEndpoints = {
             z.object({ success: z.literal(true) }),
             z.object({ success: z.literal(false), cloud_delete_failed: z.literal(true) }),
           ]),
+          412: detail,
         },
       }),
       classifyDocument: operation({

@@ -154,7 +154,9 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
           return toFile(replaced.document, name, topic);
         },
         async remove() {
-          if (!(await trash.remove(caller, id, {})))
+          // The version that was seen: another one came from somebody else meanwhile.
+          const ifMatch = isInternal(document) ? `"${document.sha256}"` : undefined;
+          if (!(await trash.remove(caller, id, { ifMatch })))
             throw new DavRefusal(503, "The connected storage did not delete the file. Try again.");
         },
         move: (to) => move(document, { name, topic }, to),

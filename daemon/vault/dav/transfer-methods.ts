@@ -39,7 +39,7 @@ export const move: DavMethod = async (context) => {
     toWholeChange(target, target.resource === undefined),
   );
   if (source.move !== undefined && found.path[0] === target.path[0]) {
-    await target.resource?.remove();
+    await target.resource?.remove(true);
     await source.move(target.path.slice(1));
   } else {
     await copyOver(context, source, target, true);
@@ -95,7 +95,7 @@ async function copyOver(
     await withBytes(source, (upload) => junk.store(caller.userId, target.place, upload));
     return;
   }
-  await before?.remove();
+  await before?.remove(true);
   const budget = { left: COPIED_MAX };
   await copyInto(context, source, folder, name, isWhole, budget);
 }

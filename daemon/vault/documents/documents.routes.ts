@@ -62,11 +62,12 @@ export const documentRoutes = ({
   handle(documentEndpoints.updateDocument, async ({ caller, params, body }) =>
     toDocumentReply(200, await documents.update(caller, params.document_id, body)),
   ),
-  handle(documentEndpoints.deleteDocument, async ({ caller, params, query }) =>
+  handle(documentEndpoints.deleteDocument, async ({ caller, params, query, request }) =>
     toDeletionReply(
       await trash.remove(caller, params.document_id, {
         removeOnly: query.remove_only,
         isPermanent: query.permanent,
+        ifMatch: request.headers["if-match"],
       }),
     ),
   ),

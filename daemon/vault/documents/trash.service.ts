@@ -20,6 +20,7 @@ import {
 import type { AccountId, DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { bookBytes, findQuota, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { PageRequest } from "../page.ts";
@@ -72,7 +73,8 @@ export function createDocumentTrash({
     /**
      * Deletes a document. One of the vault's own storage goes to the trash unless `isPermanent`, and its bytes return to the
      * quota. In connected storage the file is deleted first, to the trash of the provider where it has one; returns false and
-     * keeps the document when the provider failed. `removeOnly` leaves the provider's file.
+     * keeps the document when the provider failed. `removeOnly` leaves the provider's file. Throws `precondition_failed` when
+     * the content is another one than the header `ifMatch` names.
      */
     async remove(
       caller: VaultCaller,
@@ -80,14 +82,22 @@ export function createDocumentTrash({
       {
         removeOnly = false,
         isPermanent = false,
-      }: { readonly removeOnly?: boolean; readonly isPermanent?: boolean },
+        ifMatch,
+      }: {
+        readonly removeOnly?: boolean;
+        readonly isPermanent?: boolean;
+        readonly ifMatch?: string | undefined;
+      },
     ): Promise<boolean> {
       const document = await findDocument(db, id);
       if (document?.userId !== caller.userId) throw documentNotFound();
+      assertSeen(document, ifMatch);
       const hasFile = !isInternal(document) && !removeOnly;
       if (hasFile && !(await files.remove(caller, document, isPermanent))) return false;
       const keeps = isInternal(document) && !isPermanent && trashDays > 0;
       await db.transaction(async (tx) => {
+        const present = await findDocument(tx, id);
+        if (present !== undefined) assertSeen(present, ifMatch);
         // The present size: the content may have been replaced since.
         const bytes = await sumDocumentBytes(tx, id);
         const isGone = keeps ? await trashDocument(tx, id) : await removeLive(tx, id);
@@ -219,6 +229,16 @@ async function purgeAll(
 /** Deletes a document that is not in the trash. Returns false when there is none. */
 async function removeLive(tx: Transaction, id: DocumentId): Promise<boolean> {
   return (await findDocument(tx, id)) !== undefined && deleteDocument(tx, id);
+}
+
+/** Refuses a content that has changed since its SHA-256 was seen; no header and `*` match any. */
+function assertSeen({ sha256 }: VaultDocument, ifMatch: string | undefined): void {
+  const tags = ifMatch?.split(",").map((tag) => tag.trim().replace(/^"(.*)"$/, "$1"));
+  if (tags === undefined || tags.includes("*") || tags.includes(sha256)) return;
+  throw new AppError(
+    "precondition_failed",
+    "The content of the document has changed since. Look at it again before you delete it.",
+  );
 }
 
 function recordDeletion(

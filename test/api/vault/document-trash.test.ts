@@ -324,3 +324,20 @@ test("deletions, restores and replacements are in the audit trail", async () => 
     "permanent",
   ]);
 });
+
+test("a deletion that names a content deletes no other one", async () => {
+  const person = await signedIn();
+  const id = await upload(person, "first");
+  const seen = (await person.request(`/api/documents/${id}`)).json.sha256 as string;
+  expect((await replace(person, id, "second")).status).toBe(200);
+  const named = (ifMatch: string) =>
+    person.request(`/api/documents/${id}?permanent=true`, {
+      method: "DELETE",
+      headers: { "If-Match": ifMatch },
+    });
+  expect((await named(`"${seen}"`)).status).toBe(412);
+  expect(await textOf(person, `/api/documents/${id}/content`)).toBe("second");
+  const present = (await person.request(`/api/documents/${id}`)).json.sha256 as string;
+  expect((await named(`"${seen}", "${present}"`)).status).toBe(200);
+  expect((await named("*")).status).toBe(404);
+});
