@@ -14,7 +14,7 @@ import {
 // JSON routes against a bare h3 handler, start to ready, memory.
 
 const ROUNDS = 5;
-const START_AIM_MS = 400;
+const START_AIM_MS = 250;
 const IDLE_AIM_MIB = 110;
 
 await using home = await makeHome();
