@@ -195,3 +195,34 @@ describe("the forms that change files", () => {
     expect((await nora.open("/mira/none/_new/main")).status).toBe(404);
   });
 });
+
+test("a commit whose pull request is refused leaves no branch in the fork of the person", async () => {
+  const nora = await signIn("nora");
+  await people.api("POST", "/admin/users/mira/repos", { name: "cup", auto_init: true });
+  const edit = `/mira/cup/_edit/main/README.md`;
+  const first = await nora.submit(edit, { path: "README.md", text: "first\n" });
+  expect(first.headers.get("location")).toBe("/mira/cup/pulls/1");
+  const branches = async () =>
+    ((await by("nora", "GET", "/repos/nora/cup/branches")).json as { name: string }[])
+      .map(({ name }) => name)
+      .toSorted();
+  const before = await branches();
+  expect((await by("mira", "PUT", "/user/blocks/nora")).status).toBe(204);
+  const fields = { path: "README.md", text: "second\n", new_branch: "again" };
+  expect((await nora.submit(edit, fields)).status).toBe(422);
+  expect(await branches()).toEqual(before);
+});
+
+test("a branch is deleted at the commit that the page showed, and not at a newer one", async () => {
+  const body = { new_branch_name: "old", old_ref_name: "main" };
+  await by("mira", "POST", "/repos/mira/tea/branches", body);
+  const { json } = await by("mira", "GET", "/repos/mira/tea/branches/old");
+  const shown = { delete: "old", commit: json.commit.id };
+  await by("mira", "POST", "/repos/mira/tea/contents/new.txt", { content: "", branch: "old" });
+  const refused = await mira.submit(`${home}/branches`, shown);
+  expect([refused.status, refused.text.includes("has new commits")]).toEqual([422, true]);
+  const { json: newer } = await by("mira", "GET", "/repos/mira/tea/branches/old");
+  const deleted = await mira.submit(`${home}/branches`, { ...shown, commit: newer.commit.id });
+  expect(deleted.status).toBe(303);
+  expect((await by("mira", "GET", "/repos/mira/tea/branches/old")).status).toBe(404);
+});
