@@ -53,8 +53,9 @@ export function PullHead({
         <bdi>{pull.title}</bdi> <span className="quiet">{`#${pull.number}`}</span>
       </h2>
       <p className="quiet">
-        <State word={toState(pull)} /> <UserLink user={pull.user} /> wants to merge{" "}
-        <code>{toHeadName(pull)}</code> into <code>{pull.base.ref}</code>
+        <State word={toState(pull)} /> <UserLink user={pull.user} />{" "}
+        {pull.merged ? "asked to merge" : "wants to merge"} <code>{toHeadName(pull)}</code> into{" "}
+        <code>{pull.base.ref}</code>
       </p>
       <Tabs
         label="Pull request"

@@ -50,7 +50,7 @@ export async function loadStartForm(
   const runs = `${toPath(params.owner, params.repo)}/actions`;
   return (
     <Menu name="Start a workflow" isOpen={workflow !== ""}>
-      <form method="get" action={runs} className="row">
+      <form method="get" action={runs} className="stack">
         <label>
           Workflow
           <select name="workflow" defaultValue={workflow}>
@@ -65,7 +65,9 @@ export async function loadStartForm(
           Branch or tag
           <input name="ref" required maxLength={255} defaultValue={ref} />
         </label>
-        <button type="submit">Choose</button>
+        <div>
+          <button type="submit">Choose</button>
+        </div>
       </form>
       <Alert text={refusal && toSentence(refusal)} />
       {inputs.list === undefined ? null : (
