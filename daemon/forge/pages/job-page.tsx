@@ -37,7 +37,12 @@ export async function showJob(context: ForgePageContext, params: JobParams) {
         <h2>{`${run.display_title}: ${job.name}`}</h2>
         <p>
           <State word={state} /> <a href={home}>All jobs of the run</a>
-          {isOver ? null : <a href={path}> Load again</a>}
+          {isOver ? null : (
+            <>
+              {" · "}
+              <a href={path}>Load again</a>
+            </>
+          )}
         </p>
         {log.text === "" ? null : <SearchForm label="Search the log" query={q} />}
         {log.text === "" ? <p className="quiet">{toReason(job)}</p> : null}
