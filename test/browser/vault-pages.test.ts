@@ -114,13 +114,13 @@ withChromium.describe("the vault in a real browser", () => {
     await page.getByRole("button", { name: "Add the topic" }).click();
     await page.getByRole("link", { name: "Garden" }).first().waitFor();
     await page.getByText("Share with a person").click();
-    await page.getByLabel("Handle of the person").fill("nobody");
+    await page.getByLabel("Handle or e-mail address of the person").fill("nobody");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     expect(await page.getByRole("alert").textContent()).toBe(
       "There is no active user of this handle.",
     );
     await page.getByText("Share with a person").click();
-    await page.getByLabel("Handle of the person").fill("nora");
+    await page.getByLabel("Handle or e-mail address of the person").fill("nora");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByText("may look at it").waitFor();
     await page.getByRole("link", { name: "Documents" }).first().click();

@@ -187,7 +187,9 @@ const refusing = vault.filter(({ gate }) => "refusesMachineTokens" in gate);
 describe("routes that refuse machine tokens", () => {
   test("routes that refuse machine tokens are those of passwords, second factor, sessions and tokens, and those that give access to an account", () => {
     expect(refusing.map(({ name }) => name).toSorted()).toEqual([
+      "vault.admin.invitations.create",
       "vault.admin.user.create",
+      "vault.admin.user.edit",
       "vault.admin.user.reset_password",
       "vault.auth.password.change",
       "vault.auth.session.delete",
