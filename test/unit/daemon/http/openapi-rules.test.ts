@@ -15,6 +15,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   "/api/packages/{owner}/npm/-/package/{scope}/{name}/dist-tags": "a scope begins with @",
   "/api/documents/uploads/{ticket}": "an id of a document is a UUID",
   "/api/documents/trash/{document_id}": "an id of a document is a UUID",
+  "/api/documents/upload-sessions/{upload_id}": "an id of a document is a UUID",
 };
 
 test.each([
