@@ -19,6 +19,12 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
+import {
+  linkedElsewhere,
+  onlyWayToSignIn,
+  toAccountName,
+  toLabel,
+} from "../../sign-in/identities.ts";
 import type { Identity } from "../../sign-in/oidc-client.ts";
 import { insertPerson } from "./insert-person.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
@@ -74,7 +80,7 @@ export function createIdentities({ db, users, settings }: IdentitiesDeps) {
         const user = await findUserById(tx, userId);
         const isOnlyWay =
           user?.passwordHash === "" && (await listForgeIdentities(tx, userId)).length <= 1;
-        if (isOnlyWay) throw onlyWay();
+        if (isOnlyWay) throw onlyWayToSignIn();
         await deleteForgeIdentity(tx, { userId, ...key });
       }),
   };
@@ -127,18 +133,12 @@ const insert = (tx: Transaction, userId: UserId, identity: Identity): Promise<vo
     issuer: identity.issuer,
     subject: identity.subject,
     userId,
-    label: identity.email ?? (identity.username || identity.subject),
+    label: toLabel(identity),
   });
 
 /** Returns a free name like that of the person at the provider. */
-async function findFreeName(
-  db: Queries,
-  { username, email }: Identity,
-): Promise<string | undefined> {
-  const [wanted = ""] = (username || (email ?? "")).split("@");
-  const base = wanted
-    .normalize("NFKD")
-    .replace(/[^A-Za-z0-9]+/g, "-")
+async function findFreeName(db: Queries, identity: Identity): Promise<string | undefined> {
+  const base = toAccountName(identity)
     .replace(/^-+|-+$/g, "")
     .slice(0, 32);
   const names = Array.from({ length: NAMES_MAX }, (_, at) =>
@@ -158,11 +158,3 @@ function isUsable(name: string): boolean {
     throw error;
   }
 }
-
-const linkedElsewhere = () =>
-  new AppError("conflict", "This identity is linked to another account.");
-const onlyWay = () =>
-  new AppError(
-    "conflict",
-    'This is the only way to sign in. Choose a password first: "Forgot your password?" mails a link.',
-  );

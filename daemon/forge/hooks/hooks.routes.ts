@@ -125,5 +125,5 @@ const toHome = (opened: GrantedPlace | undefined): HookHome =>
 /** Opens the home again in the transaction of a change. */
 const reopenHome =
   (opened: GrantedPlace | undefined): OpenHome =>
-  (tx) =>
-    opened === undefined ? "instance" : reopenPlace(tx, opened);
+  async (tx) =>
+    toHome(opened && (await reopenPlace(tx, opened)));

@@ -6,7 +6,8 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import type { GrantedRepository } from "../opened.ts";
-import { reopenPlace, toPlaceId } from "../organizations/places.ts";
+import { toPlaceId } from "../organizations/places.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
 import type { OwnedRepository } from "../events.ts";
 import { enqueueDelivery } from "./delivery.ts";
 import type { DescribeHead } from "./pushes.ts";
@@ -43,7 +44,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps) {
         return;
       }
       await db.transaction(async (tx) => {
-        await getHook(tx, await reopenPlace(tx, opened), hook.id);
+        await getHook(tx, toPlaceId(await reopenRepository(tx, opened)), hook.id);
         const deliveryId = await insertDelivery(tx, {
           hookId: hook.id,
           uuid: newUuid(),

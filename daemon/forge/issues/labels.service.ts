@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   countLabels,
@@ -12,11 +12,10 @@ import {
   updateLabel,
 } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
-import { reopenOrganization } from "../organizations/organization-access.ts";
+import { reopenPlace } from "../organizations/places.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { orNotFound } from "../refusals.ts";
 import type { OwnedRepository } from "../events.ts";
-import { reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository, GrantedOrganization } from "../opened.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
@@ -69,7 +68,7 @@ export function createLabels({ db }: { readonly db: Database }) {
       { isArchived, ...fields }: LabelFields,
     ): Promise<LabelDetails> {
       return db.transaction(async (tx) => {
-        const place = await reopen(tx, opened);
+        const place = await reopenPlace(tx, opened);
         if ((await countLabels(tx, ownerOf(place))) >= LABELS_MAX)
           throw new AppError("unprocessable", `there are at most ${LABELS_MAX} labels`);
         const archivedAt = isArchived ? tx.now : undefined;
@@ -81,7 +80,7 @@ export function createLabels({ db }: { readonly db: Database }) {
 
     async edit(opened: LabelPlace, id: number, edit: LabelEdit): Promise<LabelDetails> {
       return db.transaction(async (tx) => {
-        const place = await reopen(tx, opened);
+        const place = await reopenPlace(tx, opened);
         const before = orNotFound(await findLabel(tx, ownerOf(place), { id: toLabelId(id) }));
         const label = await updateLabel(tx, before.id, toChanges(edit, before, tx.now));
         return { label: orNotFound(label), place };
@@ -91,7 +90,7 @@ export function createLabels({ db }: { readonly db: Database }) {
     /** Deletes a label; idempotent, as in the reference. */
     async remove(opened: LabelPlace, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const place = await reopen(tx, opened);
+        const place = await reopenPlace(tx, opened);
         const label = await findLabel(tx, ownerOf(place), { id: toLabelId(id) });
         if (label !== undefined) await deleteLabel(tx, label.id);
       });
@@ -103,10 +102,6 @@ function ownerOf(place: LabelPlace): LabelOwner {
   return "repository" in place
     ? { repositoryId: place.repository.id }
     : { orgId: place.organization.id };
-}
-
-async function reopen(tx: Transaction, place: LabelPlace): Promise<LabelPlace> {
-  return "repository" in place ? reopenRepository(tx, place) : reopenOrganization(tx, place);
 }
 
 function toChanges(

@@ -14,8 +14,12 @@ export function toPlaceId(place: GrantedPlace): HookPlace {
 }
 
 /** Opens a place again in the transaction of a change, so that the change is refused when a right changed since. */
-export async function reopenPlace(tx: Transaction, place: GrantedPlace): Promise<HookPlace> {
-  if ("repository" in place) return toPlaceId(await reopenRepository(tx, place));
-  if ("organization" in place) return toPlaceId(await reopenOrganization(tx, place));
-  return toPlaceId(place);
+export async function reopenPlace(
+  tx: Transaction,
+  place: GrantedRepository | GrantedOrganization,
+): Promise<GrantedRepository | GrantedOrganization>;
+export async function reopenPlace(tx: Transaction, place: GrantedPlace): Promise<GrantedPlace>;
+export async function reopenPlace(tx: Transaction, place: GrantedPlace): Promise<GrantedPlace> {
+  if ("repository" in place) return reopenRepository(tx, place);
+  return "organization" in place ? reopenOrganization(tx, place) : place;
 }

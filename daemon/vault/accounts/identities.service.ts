@@ -25,6 +25,12 @@ import {
 } from "../../../storage/tables/vault/users.ts";
 import { handleName, newEmail } from "../../contract/vault/common.ts";
 import { AppError } from "../../errors.ts";
+import {
+  linkedElsewhere,
+  onlyWayToSignIn,
+  toAccountName,
+  toLabel,
+} from "../../sign-in/identities.ts";
 import type { Identity } from "../../sign-in/oidc-client.ts";
 import { insertAccount } from "./registration.service.ts";
 
@@ -84,7 +90,7 @@ export function createIdentities({ db, newId, settings }: IdentitiesDeps) {
         const user = await findVaultUser(tx, userId);
         const isOnlyWay =
           user?.passwordHash === "" && (await listVaultIdentities(tx, userId)).length <= 1;
-        if (isOnlyWay) throw onlyWay();
+        if (isOnlyWay) throw onlyWayToSignIn();
         await deleteVaultIdentity(tx, { userId, ...key });
         await record(tx, "auth.identity_unlinked", userId, { address, issuer: key.issuer });
       }),
@@ -145,7 +151,7 @@ async function insert(
   address: string,
 ): Promise<void> {
   const { issuer, subject } = identity;
-  const label = identity.email ?? (identity.username || subject);
+  const label = toLabel(identity);
   await insertVaultIdentity(tx, { issuer, subject, userId, label });
   await record(tx, "auth.identity_linked", userId, { address, issuer });
 }
@@ -160,14 +166,8 @@ function record(
 }
 
 /** Returns a free handle like the name of the person at the provider. */
-async function findFreeHandle(
-  db: Queries,
-  { username, email }: Identity,
-): Promise<string | undefined> {
-  const [wanted = ""] = (username || (email ?? "")).split("@");
-  const base = wanted
-    .normalize("NFKD")
-    .replace(/[^A-Za-z0-9]+/g, "-")
+async function findFreeHandle(db: Queries, identity: Identity): Promise<string | undefined> {
+  const base = toAccountName(identity)
     .replace(/^[-0-9]+|-+$/g, "")
     .slice(0, 28);
   const handles = Array.from({ length: HANDLES_MAX }, (_, at) =>
@@ -181,11 +181,3 @@ async function findFreeHandle(
       return handle;
   return undefined;
 }
-
-const linkedElsewhere = () =>
-  new AppError("conflict", "This identity is linked to another account.");
-const onlyWay = () =>
-  new AppError(
-    "conflict",
-    'This is the only way to sign in. Choose a password first: "Forgot your password?" mails a link.',
-  );

@@ -13,13 +13,17 @@ import { type GrantedPlace, reopenPlace, toPlaceId } from "../../organizations/p
 export type OpenLevel = (tx: Transaction) => Promise<ActionLevel>;
 
 /** The level of what an operation has opened; an operation on the instance opens nothing. */
-export const toLevel = (opened: GrantedPlace | undefined): ActionLevel =>
-  opened === undefined ? instanceLevel : fromPlaceId(toPlaceId(opened));
+export function toLevel(opened: GrantedPlace | undefined): ActionLevel {
+  if (opened === undefined) return instanceLevel;
+  const { kind, id } = toPlaceId(opened);
+  return kind === "repository"
+    ? { ownerId: undefined, repositoryId: id }
+    : { ownerId: id, repositoryId: undefined };
+}
 
 /** Opens the level again in the transaction of a change. */
 export function reopenLevel(opened: GrantedPlace | undefined): OpenLevel {
-  return async (tx) =>
-    opened === undefined ? instanceLevel : fromPlaceId(await reopenPlace(tx, opened));
+  return async (tx) => toLevel(opened && (await reopenPlace(tx, opened)));
 }
 
 /** Returns the levels that apply to a repository; a later one overrides an earlier one. */
@@ -30,8 +34,3 @@ export function toLevelsOf(repository: ForgeRepository): readonly ActionLevel[] 
     { ownerId: undefined, repositoryId: repository.id },
   ];
 }
-
-const fromPlaceId = (place: ReturnType<typeof toPlaceId>): ActionLevel =>
-  place.kind === "repository"
-    ? { ownerId: undefined, repositoryId: place.id }
-    : { ownerId: place.id, repositoryId: undefined };

@@ -19,7 +19,7 @@ import { type CodeDeps, createCodeAccess } from "../../../../daemon/forge/code/o
 import { createDeliveryLog } from "../../../../daemon/forge/hooks/deliveries.service.ts";
 import { createHooks } from "../../../../daemon/forge/hooks/hooks.service.ts";
 import { createRepositoryHooks } from "../../../../daemon/forge/hooks/repository-hooks.service.ts";
-import { reopenPlace } from "../../../../daemon/forge/organizations/places.ts";
+import { reopenPlace, toPlaceId } from "../../../../daemon/forge/organizations/places.ts";
 import { grantRepository } from "../../../../daemon/forge/repositories/open-repository.ts";
 import { createStars } from "../../../../daemon/forge/repositories/stars.service.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
@@ -197,7 +197,11 @@ test("an administrator who is removed meanwhile delivers no event again", async 
   const caller = callerOf(nora);
   const opened = await openAs(nora, repositoryHooks.redeliver);
   await expect(
-    log.redeliver((tx) => reopenPlace(tx, opened), { hookId: hook.id, id: 1 as never }, caller),
+    log.redeliver(
+      async (tx) => toPlaceId(await reopenPlace(tx, opened)),
+      { hookId: hook.id, id: 1 as never },
+      caller,
+    ),
   ).rejects.toMatchObject(isMissing);
   await db.transaction((tx) => putCollaborator(tx, repository.id, { userId: nora.id, access: 3 }));
   const again = createRepositoryHooks({

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { repository } from "../../../../../daemon/contract/permission.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { createHooks } from "../../../../../daemon/forge/hooks/hooks.service.ts";
-import { reopenPlace } from "../../../../../daemon/forge/organizations/places.ts";
+import { reopenPlace, toPlaceId } from "../../../../../daemon/forge/organizations/places.ts";
 import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
 import {
   createRepositoriesService,
@@ -184,7 +184,7 @@ test("a hook is not created by a person who meanwhile no longer administers the 
     isActive: true,
     name: "",
   };
-  const create = hooks.create((tx) => reopenPlace(tx, opened), input);
+  const create = hooks.create(async (tx) => toPlaceId(await reopenPlace(tx, opened)), input);
   await expect(create).rejects.toMatchObject({ code: "forbidden" });
   const home = { kind: "repository", id: template.id } as const;
   expect((await listHooksOf(db, home, { limit: 1, offset: 0 })).total).toBe(0);
