@@ -118,6 +118,9 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       move: () => Promise.reject(new DavRefusal(403, CONNECTION_STAYS)),
     };
 
+    const canMove = ({ kind }: CloudItem) =>
+      kind === "file" || connection.capabilities?.folderRename !== false;
+
     function toCommon(item: CloudItem) {
       return {
         name: item.name,
@@ -129,7 +132,9 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
           if (onlyThis) orThrow(await remove(item));
           else await onCurrent(item, remove);
         },
-        move: (to: DavPath) => move(item, to),
+        ...(canMove(item) && {
+          move: (to: DavPath, onlyThis = false) => move(item, to, onlyThis),
+        }),
       };
     }
 
@@ -182,30 +187,50 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       return orThrow(await change(current));
     }
 
-    async function move(item: CloudItem, to: DavPath): Promise<void> {
+    async function move(item: CloudItem, to: DavPath, onlyThis: boolean): Promise<void> {
       const target = await findFolderRef(to.slice(0, -1));
       const name = to.at(-1) ?? "";
       const rename = (id: string, newName: string) =>
         changes.rename(caller, toPlace(id), { new_name: newName });
+      const renameSeen = async (newName: string) =>
+        onlyThis
+          ? orThrow(await rename(item.providerItemId, newName))
+          : onCurrent(item, ({ providerItemId }) => rename(providerItemId, newName));
       if (target === item.parentRef) {
-        await onCurrent(item, ({ providerItemId }) => rename(providerItemId, name));
+        await renameSeen(name);
         return;
       }
       // A storage moves and renames in two steps. The name between them must be free in both folders.
       const between = await findNameBetween(item, target, name);
-      const renamed = await onCurrent(item, async ({ providerItemId }) =>
-        between === item.name
-          ? ({ kind: "renamed", item: { id: providerItemId } } as const)
-          : rename(providerItemId, between),
-      );
-      const moved = await changes.move(caller, toPlace(renamed.item.id), {
-        destination_parent_ref: target,
-      });
-      if (moved.kind !== "moved") {
-        if (between !== item.name) await rename(renamed.item.id, item.name);
-        throw fromFailure(moved);
+      try {
+        const renamed = between === item.name ? undefined : await renameSeen(between);
+        const id = renamed?.item.id ?? item.providerItemId;
+        const moved = orThrow(await moveTo(id, target));
+        if (between !== name) orThrow(await rename(moved.itemId, name));
+      } catch (error) {
+        await undoMove(item, target, between);
+        throw error;
       }
-      if (between !== name) orThrow(await rename(moved.itemId, name));
+    }
+
+    /** Returns an item to its folder and name after a move of which one step failed, as far as the storage lets it. */
+    async function undoMove(item: CloudItem, target: string, between: string): Promise<void> {
+      const find = async (parentRef: string) => {
+        // The storage may have done a step whose outcome it did not say.
+        await listings.relist(connection, parentRef);
+        const found = await listings.find(caller, connectionId, { parentRef, name: between });
+        return found?.kind === item.kind && found.size === item.size ? found : undefined;
+      };
+      const moved = await find(target);
+      if (moved !== undefined) await moveTo(moved.providerItemId, item.parentRef);
+      if (between === item.name) return;
+      const renamed = await find(item.parentRef);
+      if (renamed !== undefined)
+        await changes.rename(caller, toPlace(renamed.providerItemId), { new_name: item.name });
+    }
+
+    function moveTo(id: string, parentRef: string) {
+      return changes.move(caller, toPlace(id), { destination_parent_ref: parentRef });
     }
 
     async function findNameBetween(item: CloudItem, target: string, name: string): Promise<string> {

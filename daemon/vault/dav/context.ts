@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { DavLock } from "../../../storage/tables/vault/dav-locks.ts";
 import type { ServerRequest } from "../../http/handle.ts";
+import type { Log } from "../../utilities/logging.ts";
 import type { SendBytes } from "../../http/bytes.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type IfList, type IfCondition } from "./if-header.ts";
@@ -22,6 +23,7 @@ export interface DavServices {
   readonly locks: DavLocks;
   readonly junk: JunkFiles;
   readonly sendBytes: SendBytes;
+  readonly log: Pick<Log, "warn">;
 }
 
 /** A request of a client that may do what it asks for, as far as its token goes. */

@@ -14,7 +14,7 @@ export interface VaultDavDeps
   extends
     ConnectionTreeDeps,
     Pick<DocumentTreeDeps, "documents" | "trash" | "versions" | "topics">,
-    Pick<DavHandlerDeps, "clock" | "publicUrl" | "transport"> {
+    Pick<DavHandlerDeps, "clock" | "log" | "publicUrl" | "transport"> {
   readonly documentUploads: DocumentTreeDeps["uploads"];
   readonly authentication: Authentication;
   readonly limiter: RateLimiter;

@@ -25,7 +25,13 @@ import type { DocumentUploads } from "../documents/uploads.service.ts";
 import type { DocumentVersions } from "../documents/versions.service.ts";
 import { DavRefusal, noParent } from "./refusals.ts";
 import type { DavPath } from "./target.ts";
-import { type DavFile, type DavFolder, type DavResource, toSegments } from "./tree.ts";
+import {
+  type DavFile,
+  type DavFolder,
+  type DavResource,
+  splitExtension,
+  toSegments,
+} from "./tree.ts";
 
 export interface DocumentTreeDeps {
   readonly db: Database;
@@ -139,6 +145,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         createdAt: document.createdAt,
         modifiedAt: document.contentAt,
         holder: { documentId: id },
+        sharesName: true,
         async open() {
           const content = await documents.content(caller, id, "attachment");
           const answer = toContentAnswer(content, "attachment");
@@ -264,13 +271,6 @@ function splitName(name: string): { filename: string; idEnd: string } | undefine
   const [, stem, idEnd, extension = ""] = /^(.*) ~([0-9a-f]{8})(\.[^.]*)?$/s.exec(name) ?? [];
   if (stem === undefined || idEnd === undefined) return undefined;
   return { filename: stem + extension, idEnd };
-}
-
-function splitExtension(filename: string): { stem: string; extension: string } {
-  const dot = filename.lastIndexOf(".");
-  return dot <= 0
-    ? { stem: filename, extension: "" }
-    : { stem: filename.slice(0, dot), extension: filename.slice(dot) };
 }
 
 /** Returns a name that a document can have. */

@@ -60,6 +60,7 @@ export function createJunkFiles(clock: () => number) {
       etag: undefined,
       modifiedAt,
       holder: undefined,
+      sharesName: true,
       open: async () => ({
         status: 200,
         bytes: {

@@ -1,19 +1,11 @@
-import { Readable } from "node:stream";
-import { createOwner } from "../../../storage/owner.ts";
-import {
-  deleteDavProperties,
-  listDavProperties,
-  putDavProperty,
-} from "../../../storage/tables/vault/dav-properties.ts";
 import { assertUnlocked, type DavContext, type DavMethod, depthOf, headerOf } from "./context.ts";
+import { copyProperties, copyTo, withBytes } from "./copying.ts";
+import { overDestination } from "./destination.ts";
 import { isJunk } from "./junk-files.ts";
 import { DavRefusal, noParent, notFound, preconditionFailed } from "./refusals.ts";
 import { type Found, toWholeChange } from "./spaces.ts";
 import { isBelow, isSamePath, toNewName } from "./target.ts";
-import type { DavFile, DavFolder, DavResource, DavUpload } from "./tree.ts";
-
-/** Most files and folders of one copy. */
-const COPIED_MAX = 10_000;
+import type { DavFolder, DavResource } from "./tree.ts";
 
 /** COPY: writes the bytes and properties again, in the same space or another. */
 export const copy: DavMethod = async (context) => {
@@ -38,9 +30,9 @@ export const move: DavMethod = async (context) => {
     toWholeChange(found),
     toWholeChange(target, target.resource === undefined),
   );
-  if (source.move !== undefined && found.path[0] === target.path[0]) {
-    await target.resource?.remove(true);
-    await source.move(target.path.slice(1));
+  const { move } = source;
+  if (move !== undefined && found.path[0] === target.path[0]) {
+    await overDestination(context, target, () => move(target.path.slice(1)));
   } else {
     await copyOver(context, source, target, true);
     await source.remove();
@@ -70,13 +62,13 @@ async function openTransfer(
     throw path.length === 0 ? new DavRefusal(403, "This is the root.") : noParent();
   if (target.resource === undefined) toNewName(path);
   else if (overwrite === "F") throw preconditionFailed();
-  // What is at the destination is deleted first: not for something that cannot take its place.
+  // Checked before the destination is set aside for something that cannot take its place.
   else if (folder.takes !== undefined && folder.takes !== source.kind)
     throw new DavRefusal(403, `The folder of the destination takes no ${source.kind}.`);
   return { source, target: { ...target, folder } };
 }
 
-/** Copies over what is at the destination. */
+/** Copies over what is at the destination: a file gets other bytes in one step. */
 async function copyOver(
   context: DavContext,
   source: DavResource,
@@ -95,63 +87,5 @@ async function copyOver(
     await withBytes(source, (upload) => junk.store(caller.userId, target.place, upload));
     return;
   }
-  await before?.remove(true);
-  const budget = { left: COPIED_MAX };
-  await copyInto(context, source, folder, name, isWhole, budget);
-}
-
-async function copyInto(
-  context: DavContext,
-  source: DavResource,
-  folder: DavFolder,
-  name: string,
-  isWhole: boolean,
-  budget: { left: number },
-): Promise<void> {
-  budget.left -= 1;
-  if (budget.left < 0)
-    throw new DavRefusal(
-      507,
-      `A copy has at most ${COPIED_MAX} files and folders. The rest was not copied.`,
-    );
-  if (source.kind === "file") {
-    const created = await withBytes(source, (upload) => folder.createFile(name, upload));
-    await copyProperties(context, source, created);
-    return;
-  }
-  await folder.createFolder(name);
-  const created = await folder.find(name);
-  if (created?.kind !== "folder") throw noParent();
-  await copyProperties(context, source, created);
-  if (!isWhole) return;
-  for await (const page of source.list())
-    for (const each of page) await copyInto(context, each, created, each.name, true, budget);
-}
-
-/** Opens the bytes of a file for an upload, and closes them after it. */
-async function withBytes<T>(file: DavFile, work: (upload: DavUpload) => Promise<T>): Promise<T> {
-  const { bytes } = await file.open();
-  try {
-    await using owner = createOwner();
-    const content = owner.own(
-      bytes.buffer === undefined ? await bytes.open() : Readable.from([Buffer.from(bytes.buffer)]),
-    );
-    return await work({ content, size: bytes.size, contentType: file.contentType });
-  } finally {
-    bytes.release?.();
-  }
-}
-
-async function copyProperties(
-  { db, newId }: DavContext,
-  { holder: from }: DavResource,
-  { holder: to }: DavResource,
-): Promise<void> {
-  if (to === undefined) return;
-  const properties = from === undefined ? [] : await listDavProperties(db, [from]);
-  await db.transaction(async (tx) => {
-    await deleteDavProperties(tx, to);
-    for (const { namespace, name, value } of properties)
-      await putDavProperty(tx, to, { id: newId(), namespace, name, value });
-  });
+  await overDestination(context, target, () => copyTo(context, source, { folder, name }, isWhole));
 }

@@ -29,10 +29,12 @@ interface Common {
    */
   remove(onlyThis?: boolean): Promise<void>;
   /**
-   * Gives it another path in its own space, at which there is nothing. Undefined if it stays where it is; of files, a copy
-   * and a deletion then do the same.
+   * Gives it another path in its own space, at which there is nothing. Undefined if it stays where it is: a copy and a
+   * deletion then do the same. `onlyThis` refuses with 412 when a storage has another version by now.
    */
-  readonly move?: ((to: DavPath) => Promise<void>) | undefined;
+  readonly move?: ((to: DavPath, onlyThis?: boolean) => Promise<void>) | undefined;
+  /** Whether another resource may have its name at the same time, so that nothing must free the name first. */
+  readonly sharesName?: boolean;
 }
 
 export interface DavFile extends Common {
@@ -96,4 +98,12 @@ export function toSegments<T>(
     named.set(free, thing);
   }
   return named;
+}
+
+/** Splits a name before its last dot. */
+export function splitExtension(filename: string): { stem: string; extension: string } {
+  const dot = filename.lastIndexOf(".");
+  return dot <= 0
+    ? { stem: filename, extension: "" }
+    : { stem: filename.slice(0, dot), extension: filename.slice(dot) };
 }

@@ -1,0 +1,111 @@
+import type { DavContext } from "./context.ts";
+import { copyTo } from "./copying.ts";
+import { DavRefusal, toDavRefusal } from "./refusals.ts";
+import type { Found } from "./spaces.ts";
+import type { DavPath } from "./target.ts";
+import { type DavFolder, type DavResource, splitExtension } from "./tree.ts";
+import { NAME_BYTES_MAX } from "../../../storage/cloud/outcomes.ts";
+
+/** A destination with the folder that it is in. */
+export type Destination = Found & { readonly folder: DavFolder };
+
+/**
+ * Runs `work`, which creates the destination, over what is there. The old destination gets another name in its folder first,
+ * goes to the trash after `work` has succeeded, and gets its name back when it fails. So it is never lost: after a
+ * crash, or when it cannot be put back, it is under the other name. Refuses with 412 when it is no longer the version that
+ * was found.
+ */
+export async function overDestination(
+  context: DavContext,
+  target: Destination,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { resource: before } = target;
+  if (before === undefined) return work();
+  if (before.sharesName === true) {
+    await work();
+    return before.remove(true);
+  }
+  const aside = toAsidePath(target.path, context.newId());
+  const { move } = before;
+  // A copy that fails leaves the destination as it is.
+  if (move === undefined) await copyTo(context, before, toCopyPlace(target, aside), true);
+  try {
+    await (move === undefined ? before.remove(true) : move(aside.slice(1), true));
+    await work();
+  } catch (error) {
+    await putBack(context, target, aside, error);
+    throw error;
+  }
+  await removeAside(context, aside);
+}
+
+/**
+ * Puts the old destination back if it has the other name. Throws `cause` with that name when something has taken its place,
+ * or when the storage fails.
+ */
+async function putBack(
+  context: DavContext,
+  target: Destination,
+  aside: DavPath,
+  cause: unknown,
+): Promise<void> {
+  const { tree, log } = context;
+  try {
+    const { resource } = await tree.find(aside);
+    if (resource === undefined) return;
+    const { resource: taker } = await tree.find(target.path);
+    if (taker === undefined) return await rename(context, resource, target);
+  } catch (error) {
+    log.warn({ err: error }, "failed to put back the destination of a WebDAV request");
+  }
+  throw withAsideName(cause, aside);
+}
+
+/** The request has succeeded by now: a file that stays under its other name is no reason to say that it failed. */
+async function removeAside(context: DavContext, aside: DavPath): Promise<void> {
+  try {
+    const { resource } = await context.tree.find(aside);
+    await resource?.remove(true);
+  } catch (error) {
+    context.log.warn(
+      { err: error },
+      "failed to delete the replaced destination of a WebDAV request",
+    );
+  }
+}
+
+/** Gives a file or folder another name in its folder. A storage that cannot rename folders copies it and deletes it. */
+async function rename(
+  context: DavContext,
+  resource: DavResource,
+  { folder, path }: Pick<Destination, "folder" | "path">,
+): Promise<void> {
+  if (resource.move !== undefined) return resource.move(path.slice(1));
+  await copyTo(context, resource, toCopyPlace({ folder }, path), true);
+  await resource.remove();
+}
+
+const toCopyPlace = ({ folder }: Pick<Destination, "folder">, path: DavPath) => ({
+  folder,
+  name: path.at(-1) ?? "",
+});
+
+function withAsideName(cause: unknown, aside: DavPath): DavRefusal {
+  const refusal = toDavRefusal(cause);
+  const text = refusal?.message ?? "The storage failed.";
+  return new DavRefusal(
+    refusal?.status ?? 500,
+    `${text} What was at the destination is called "${aside.at(-1)}" now.`,
+    { cause, headers: refusal?.headers ?? {} },
+  );
+}
+
+/** Returns the path of the other name: `report (replaced 1a2b3c4d).pdf`. */
+function toAsidePath(path: DavPath, id: string): DavPath {
+  const { stem, extension } = splitExtension(path.at(-1) ?? "");
+  const end = ` (replaced ${id.slice(-8)})${extension}`;
+  let start = stem;
+  while (Buffer.byteLength(start + end) > NAME_BYTES_MAX) start = [...start].slice(0, -1).join("");
+  return [...path.slice(0, -1), start + end];
+}
