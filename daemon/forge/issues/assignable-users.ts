@@ -7,8 +7,6 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openRepository } from "../repositories/open-repository.ts";
 import { findPeople } from "./issue-details.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
@@ -18,10 +16,9 @@ const USERS_MAX = 1_000;
 /** Lists the users who may write to a repository and whom the caller may see, by name. */
 export async function listAssignableUsers(
   db: Database,
-  path: RepositoryPath,
+  opened: OwnedRepository,
   caller: ForgeCaller | undefined,
 ): Promise<readonly ForgeUser[]> {
-  const opened = await openRepository(db, path, caller, "/assignees", "any");
   const { repository, owner } = opened;
   const window = { limit: USERS_MAX, offset: 0 };
   const { users: collaborators } = await listCollaborators(db, repository.id, window);

@@ -1,23 +1,19 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { reaches } from "../repositories/access.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findAssignees, isAssignable, listAssignableUsers } from "./assignable-users.ts";
-import { assertMayWrite, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
-import { openRepository } from "../repositories/open-repository.ts";
+import { openIssue } from "./issue-access.ts";
+import type { GrantedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
 import type { IssueChanges } from "./issue-changes.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import type { IssuePath } from "./issue-requests.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** The assignees of issues, and the users who may be assigned. */
 export type Assignees = ReturnType<typeof createAssignees>;
 
-/** Creates the service. Every function throws `not_found` when the caller may not read the repository. */
 export function createAssignees({
   db,
   changes,
@@ -26,54 +22,64 @@ export function createAssignees({
   readonly changes: IssueChanges;
 }) {
   return {
-    /** Adds users to the assignees; idempotent. Refuses with `forbidden` a caller without write access. */
-    add: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
-      change(path, caller, names, (before, named) => [...new Set([...before, ...named])]),
+    /** Adds users to the assignees; idempotent. Throws `not_found` for a missing issue, `unprocessable` for a missing user. */
+    add: (
+      opened: GrantedRepository,
+      number: number,
+      caller: ForgeCaller,
+      names: readonly string[],
+    ) =>
+      change(opened, number, caller, names, (before, named) => [...new Set([...before, ...named])]),
 
-    /** Removes users from the assignees; idempotent. Refuses as `add` does. */
-    remove: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
-      change(path, caller, names, (before, named) => before.filter((id) => !named.includes(id))),
+    /** Removes users from the assignees; idempotent. Throws as `add` does. */
+    remove: (
+      opened: GrantedRepository,
+      number: number,
+      caller: ForgeCaller,
+      names: readonly string[],
+    ) =>
+      change(opened, number, caller, names, (before, named) =>
+        before.filter((id) => !named.includes(id)),
+      ),
 
     /** Refuses with `not_found` a user who may not read the issues of the repository. */
     async assertAssignable(
-      path: RepositoryPath & { readonly assignee: string; readonly index?: number },
+      opened: GrantedRepository,
+      name: string,
       caller: ForgeCaller | undefined,
     ): Promise<void> {
-      const name = encodeURIComponent(path.assignee);
-      const at = path.index === undefined ? "" : `/issues/${path.index}`;
-      const rest = `${at}/assignees/${name}`;
-      const opened =
-        path.index === undefined
-          ? await openRepository(db, path, caller, rest, "any")
-          : await openIssues(db, path, caller, rest);
-      if (path.index !== undefined) await openIssue(db, opened, path.index);
-      if (!(await isAssignable(db, opened, path.assignee, caller?.user))) throw notFound();
+      if (!(await isAssignable(db, opened, name, caller?.user))) throw notFound();
     },
 
-    /**
-     * Lists the users who could review changes of a repository: those with write access. Refuses with `forbidden` a caller
-     * without write access.
-     */
-    async listReviewers(path: RepositoryPath, caller: ForgeCaller): Promise<readonly ForgeUser[]> {
-      const opened = await openRepository(db, path, caller, "/reviewers");
-      if (!reaches(opened.access, "write"))
-        throw new AppError("forbidden", "doer has no permission to get reviewers");
-      return listAssignableUsers(db, path, caller);
+    /** Refuses as `assertAssignable` does, and a missing issue with `not_found`. */
+    async assertAssignableTo(
+      opened: GrantedRepository,
+      number: number,
+      name: string,
+      caller: ForgeCaller | undefined,
+    ): Promise<void> {
+      await openIssue(db, opened, number);
+      if (!(await isAssignable(db, opened, name, caller?.user))) throw notFound();
     },
+
+    /** See `listAssignableUsers`. */
+    list: (
+      opened: GrantedRepository,
+      caller: ForgeCaller | undefined,
+    ): Promise<readonly ForgeUser[]> => listAssignableUsers(db, opened, caller),
   };
 
   async function change(
-    path: IssuePath,
+    place: GrantedRepository,
+    number: number,
     caller: ForgeCaller,
     names: readonly string[],
     combine: (before: readonly UserId[], named: readonly UserId[]) => readonly UserId[],
   ): Promise<IssueDetails> {
     const actor = caller.user;
-    const rest = `/issues/${path.index}/assignees`;
     return db.transaction(async (tx) => {
-      const opened = await openIssuesToChange(tx, path, caller, rest);
-      const issue = await openIssue(tx, opened, path.index);
-      assertMayWrite(opened);
+      const opened = await reopenRepository(tx, place);
+      const issue = await openIssue(tx, opened, number);
       const named = await findAssignees(tx, opened, names);
       const after = combine(await listAssignees(tx, issue.id), named);
       await changes.assign(tx, { owned: opened, issue, actor }, after);

@@ -1,9 +1,13 @@
-import * as contract from "../../contract/forge/issues/attachments.ts";
-import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import type { BodyOf } from "../../contract/endpoint.ts";
+import { attachmentEndpoints } from "../../contract/forge/issues/attachments.ts";
+import type { MultipartForm, Route } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { serve } from "../handle.ts";
+import type { GrantedRepository } from "../opened.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toAttachmentView, toUploadedFile } from "./attachment.view.ts";
 import type { Attachments } from "./attachments.service.ts";
+import type { IssueOrComment } from "./issue-requests.ts";
 
 /** Routes of the files of issues and comments. */
 export function attachmentRoutes({
@@ -13,66 +17,55 @@ export function attachmentRoutes({
   readonly attachments: Attachments;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    ...(
-      [
-        contract.attachmentEndpoints.listIssueAttachments,
-        contract.attachmentEndpoints.listCommentAttachments,
-      ] as const
-    ).map((declared) =>
-      handle(declared, async ({ caller, params }) => ({
-        status: 200,
-        body: (await attachments.list(params, caller)).map((one) => toAttachmentView(one, urls)),
-      })),
-    ),
-    ...(
-      [
-        contract.attachmentEndpoints.createIssueAttachment,
-        contract.attachmentEndpoints.createCommentAttachment,
-      ] as const
-    ).map((declared) =>
-      handle(
-        declared,
-        async ({ caller, params, query, body }) => {
-          const made = await attachments.create(params, toUploadedFile(body, query.name), caller);
-          return { status: 201, body: toAttachmentView(made, urls) };
-        },
-        ({ caller, params }) => attachments.admit(params, caller),
-      ),
-    ),
-    ...(
-      [
-        contract.attachmentEndpoints.getIssueAttachment,
-        contract.attachmentEndpoints.getCommentAttachment,
-      ] as const
-    ).map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        const found = await attachments.get(params, params.attachment, caller);
-        return { status: 200, body: toAttachmentView(found, urls) };
-      }),
-    ),
-    ...(
-      [
-        contract.attachmentEndpoints.editIssueAttachment,
-        contract.attachmentEndpoints.editCommentAttachment,
-      ] as const
-    ).map((declared) =>
-      handle(declared, async ({ caller, params, body }) => {
-        const name = body.name ?? "";
-        const renamed = await attachments.rename(params, params.attachment, name, caller);
-        return { status: 201, body: toAttachmentView(renamed, urls) };
-      }),
-    ),
-    ...(
-      [
-        contract.attachmentEndpoints.deleteIssueAttachment,
-        contract.attachmentEndpoints.deleteCommentAttachment,
-      ] as const
-    ).map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        await attachments.remove(params, params.attachment, caller);
-        return { status: 204 };
-      }),
-    ),
-  ];
+  type Attachment = Awaited<ReturnType<Attachments["get"]>>;
+  const show = (attachment: Attachment) => toAttachmentView(attachment, urls);
+  const list = async ({ opened, params }: Input) =>
+    (await attachments.list(opened, params)).map(show);
+  const create = {
+    handle: async ({ opened, params, caller, query, body }: Change & Upload) =>
+      show(await attachments.create(opened, params, caller, toUploadedFile(body, query.name))),
+    admit: ({ opened, params, caller }: Change) => attachments.admit(opened, params, caller),
+  };
+  const get = async ({ opened, params }: Input & One) =>
+    show(await attachments.get(opened, params, params.attachment));
+  const edit = async ({ opened, params, caller, body }: Change & One & { body: EditBody }) => {
+    const change = { id: params.attachment, name: body.name ?? "" };
+    return show(await attachments.rename(opened, params, caller, change));
+  };
+  const remove = ({ opened, params, caller }: Change & One) =>
+    attachments.remove(opened, params, caller, params.attachment);
+  return serve(ofIssues, {
+    listIssueAttachments: list,
+    createIssueAttachment: create,
+    getIssueAttachment: get,
+    editIssueAttachment: edit,
+    deleteIssueAttachment: remove,
+    listCommentAttachments: list,
+    createCommentAttachment: create,
+    getCommentAttachment: get,
+    editCommentAttachment: edit,
+    deleteCommentAttachment: remove,
+  });
 }
+
+// A download, whose address is the same for files of releases, belongs to the routes of releases.
+const { downloadAttachment: _download, ...ofIssues } = attachmentEndpoints;
+
+interface Input {
+  readonly opened: GrantedRepository;
+  readonly params: IssueOrComment;
+}
+
+type Change = Input & { readonly caller: ForgeCaller };
+
+/** The input of an operation on one file. */
+interface One {
+  readonly params: { readonly attachment: number };
+}
+
+interface Upload {
+  readonly query: { readonly name: string };
+  readonly body: MultipartForm<unknown>;
+}
+
+type EditBody = BodyOf<typeof attachmentEndpoints.editIssueAttachment>;

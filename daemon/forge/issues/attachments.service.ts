@@ -13,7 +13,6 @@ import {
   listAttachmentsOfIssue,
   renameAttachment,
 } from "../../../storage/tables/forge/issues/attachments.ts";
-import { findComment } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
@@ -24,26 +23,12 @@ import { assertTokenScope } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, orNotFound } from "../refusals.ts";
 import { findObjectType, toFileName, type UploadedFile } from "../uploaded-file.ts";
-import {
-  assertMayChange,
-  assertUnlocked,
-  openIssue,
-  openIssues,
-  readsKind,
-} from "./issue-access.ts";
-import { assertNotArchived } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
-import type { CommentPath, IssuePath } from "./issue-requests.ts";
-import {
-  type UserId,
-  type CommentId,
-  toCommentId,
-  toAttachmentId,
-} from "../../../storage/tables/forge/ids.ts";
+import { assertMayChange, assertUnlocked, openIssueOrComment, readsKind } from "./issue-access.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
+import type { IssueOrComment } from "./issue-requests.ts";
+import { type UserId, type CommentId, toAttachmentId } from "../../../storage/tables/forge/ids.ts";
 import { openObject } from "../../utilities/open-object.ts";
-
-/** The issue or comment that has attachments. */
-export type AttachmentParent = IssuePath | CommentPath;
 
 /** An attachment with its bytes. */
 export interface OpenedAttachment {
@@ -70,34 +55,27 @@ export const FILES_OF_PARENT_MAX = 20;
 export type Attachments = ReturnType<typeof createAttachments>;
 
 /**
- * Files of issues and comments. Every function refuses with `not_found` an issue that the caller may not read. Changes
- * refuse with `forbidden` a caller who is neither the author of the issue or comment nor has write access, and archived
- * repositories.
+ * Files of issues and comments. Every function refuses with `not_found` a missing one. Changes refuse with `forbidden` a
+ * caller who is neither the author of the issue or comment nor has write access.
  */
 export function createAttachments({ db, store, newUuid, uploadBytesMax }: AttachmentsDeps) {
   const bytesMax = Math.min(FILE_BYTES_MAX, uploadBytesMax);
   return {
-    async list(
-      path: AttachmentParent,
-      caller: ForgeCaller | undefined,
-    ): Promise<readonly ForgeAttachment[]> {
-      return listOf(db, await openParent(db, path, caller));
+    async list(opened: GrantedRepository, at: IssueOrComment): Promise<readonly ForgeAttachment[]> {
+      return listOf(db, await openParent(db, opened, at));
     },
 
-    async get(
-      path: AttachmentParent,
-      id: number,
-      caller: ForgeCaller | undefined,
-    ): Promise<ForgeAttachment> {
-      return getOf(db, await openParent(db, path, caller), id);
+    async get(opened: GrantedRepository, at: IssueOrComment, id: number): Promise<ForgeAttachment> {
+      return getOf(db, await openParent(db, opened, at), id);
     },
 
     /** Refuses as `create` does, before the body is read. Returns the maximum size of the file. */
     async admit(
-      path: AttachmentParent,
+      opened: GrantedRepository,
+      at: IssueOrComment,
       caller: ForgeCaller,
     ): Promise<{ fileBytesMax: number; toRefusal(): AppError }> {
-      await openForFile(db, path, caller);
+      await openForFile(db, opened, at, caller);
       return {
         fileBytesMax: bytesMax,
         toRefusal: () => new AppError("too_large", `The file is larger than ${bytesMax} bytes.`),
@@ -106,11 +84,12 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
     /** Attaches a file. Refuses with `unprocessable` more files than allowed, with `too_large` a file that is too large. */
     async create(
-      path: AttachmentParent,
-      file: UploadedFile,
+      opened: GrantedRepository,
+      at: IssueOrComment,
       caller: ForgeCaller,
+      file: UploadedFile,
     ): Promise<ForgeAttachment> {
-      await openForFile(db, path, caller);
+      await openForFile(db, opened, at, caller);
       const name = toFileName(file.name);
       const options = { bytesMax, declaredBytes: file.size };
       const received = await receiveBody(store, file.stream, options);
@@ -120,7 +99,12 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
         const { contentType } = await findObjectType(store, { sha256, size });
         return await db.transaction(async (tx) => {
           // Other files of the issue arrived, and its rules changed, while the bytes of this one did.
-          const { issue, commentId } = await openForFile(tx, path, caller);
+          const { issue, commentId } = await openForFile(
+            tx,
+            await reopenRepository(tx, opened),
+            at,
+            caller,
+          );
           return insertAttachment(tx, {
             uuid: newUuid(),
             issueId: issue.id,
@@ -139,21 +123,28 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
     /** Renames a file; an empty name keeps the current one. */
     async rename(
-      path: AttachmentParent,
-      id: number,
-      name: string,
+      opened: GrantedRepository,
+      at: IssueOrComment,
       caller: ForgeCaller,
+      { id, name }: { readonly id: number; readonly name: string },
     ): Promise<ForgeAttachment> {
       return db.transaction(async (tx) => {
-        const found = await getOf(tx, await openForChange(tx, path, caller), id);
+        const owned = await reopenRepository(tx, opened);
+        const found = await getOf(tx, await openForChange(tx, owned, at, caller), id);
         if (name === "") return found;
         return orNotFound(await renameAttachment(tx, found.id, toFileName(name)));
       });
     },
 
-    async remove(path: AttachmentParent, id: number, caller: ForgeCaller): Promise<void> {
+    async remove(
+      opened: GrantedRepository,
+      at: IssueOrComment,
+      caller: ForgeCaller,
+      id: number,
+    ): Promise<void> {
       await db.transaction(async (tx) => {
-        const found = await getOf(tx, await openForChange(tx, path, caller), id);
+        const owned = await reopenRepository(tx, opened);
+        const found = await getOf(tx, await openForChange(tx, owned, at, caller), id);
         await deleteAttachment(tx, found.id);
       });
     },
@@ -176,7 +167,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
   /** An issue or comment with its repository. */
   interface Parent {
-    readonly owned: OpenedRepository;
+    readonly owned: GrantedRepository;
     readonly issue: ForgeIssue;
     readonly commentId: CommentId | undefined;
     readonly authorId: UserId | undefined;
@@ -184,39 +175,32 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
 
   async function openParent(
     queries: Queries,
-    path: AttachmentParent,
-    caller: ForgeCaller | undefined,
+    owned: GrantedRepository,
+    at: IssueOrComment,
   ): Promise<Parent> {
-    if ("index" in path) {
-      const owned = await openIssues(queries, path, caller, `/issues/${path.index}/assets`);
-      const issue = await openIssue(queries, owned, path.index);
-      return { owned, issue, commentId: undefined, authorId: issue.authorId };
-    }
-    const owned = await openIssues(queries, path, caller, `/issues/comments/${path.id}/assets`);
-    const comment = await findComment(queries, owned.repository.id, toCommentId(path.id));
-    const issue = comment && (await findIssueById(queries, comment.issueId));
-    if (comment === undefined || issue === undefined) throw notFound();
-    return { owned, issue, commentId: comment.id, authorId: comment.authorId };
+    const { issue, comment } = await openIssueOrComment(queries, owned, at);
+    return { owned, issue, commentId: comment?.id, authorId: (comment ?? issue).authorId };
   }
 
   async function openForChange(
     queries: Queries,
-    path: AttachmentParent,
+    owned: GrantedRepository,
+    at: IssueOrComment,
     caller: ForgeCaller,
   ): Promise<Parent> {
-    const parent = await openParent(queries, path, caller);
-    assertMayChange(parent.owned, parent.authorId, caller.user);
-    assertNotArchived(parent.owned);
+    const parent = await openParent(queries, owned, at);
+    assertMayChange(owned, parent.authorId, caller.user);
     return parent;
   }
 
   /** Opens an issue or comment for one more file. */
   async function openForFile(
     queries: Queries,
-    path: AttachmentParent,
+    owned: GrantedRepository,
+    at: IssueOrComment,
     caller: ForgeCaller,
   ): Promise<Parent> {
-    const parent = await openForChange(queries, path, caller);
+    const parent = await openForChange(queries, owned, at, caller);
     assertUnlocked(parent.owned, parent.issue);
     const ofParent = (await listOf(queries, parent)).length;
     if (ofParent >= FILES_OF_PARENT_MAX)

@@ -1,12 +1,15 @@
 // Routes of dependencies between issues, and of tracked times.
-import type { BodyOf } from "../../contract/endpoint.ts";
-import * as contract from "../../contract/forge/issues/dependencies.ts";
-import * as times from "../../contract/forge/issues/tracked-times.ts";
+import type { BodyOf, ParamsOf } from "../../contract/endpoint.ts";
+import { issueDependencyEndpoints } from "../../contract/forge/issues/dependencies.ts";
+import { trackedTimeEndpoints } from "../../contract/forge/issues/tracked-times.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { page } from "../../http/serve.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { serve } from "../handle.ts";
+import type { GrantedRepository } from "../opened.ts";
+import type { PageWindow } from "../page-window.ts";
 import { type ForgeUrls, toRequestTime } from "../urls.ts";
-import type { Dependencies } from "./dependencies.service.ts";
-import type { IssuePath } from "./issue-requests.ts";
+import type { Dependencies, IssuePair } from "./dependencies.service.ts";
 import { toIssueView } from "./issue.view.ts";
 import type { TrackedTimes } from "./tracked-times.service.ts";
 import { toStopwatchView, toTrackedTimeView } from "./tracked-time.view.ts";
@@ -18,49 +21,56 @@ export function dependencyRoutes({
   readonly dependencies: Dependencies;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    ...(
-      [
-        [contract.issueDependencyEndpoints.listIssueDependencies, "blockers"],
-        [contract.issueDependencyEndpoints.listBlockedIssues, "blocked"],
-      ] as const
-    ).map(([declared, side]) =>
-      handle(declared, async ({ caller, params, query }) => {
-        const { issues, total } = await dependencies.list(params, caller, side, query);
-        return { status: 200, body: issues.map((each) => toIssueView(each, urls)), total };
-      }),
-    ),
-    ...(
-      [
-        [contract.issueDependencyEndpoints.addIssueDependency, "blockers"],
-        [contract.issueDependencyEndpoints.blockIssue, "blocked"],
-      ] as const
-    ).map(([declared, side]) =>
-      handle(declared, async ({ caller, params, body }) => {
-        const pair = { path: params, other: toOtherIssue(params, body), side };
-        return { status: 201, body: toIssueView(await dependencies.add(pair, caller), urls) };
-      }),
-    ),
-    ...(
-      [
-        [contract.issueDependencyEndpoints.removeIssueDependency, "blockers"],
-        [contract.issueDependencyEndpoints.unblockIssue, "blocked"],
-      ] as const
-    ).map(([declared, side]) =>
-      handle(declared, async ({ caller, params, body }) => {
-        const pair = { path: params, other: toOtherIssue(params, body), side };
-        return { status: 201, body: toIssueView(await dependencies.remove(pair, caller), urls) };
-      }),
-    ),
-  ];
+  const ofSide = (side: IssuePair["side"]) => ({
+    list: async ({ opened, params, caller, query }: ListInput) => {
+      const at = { opened, number: params.index, side };
+      const { issues, total } = await dependencies.list(at, caller, query);
+      return page(
+        issues.map((each) => toIssueView(each, urls)),
+        total,
+      );
+    },
+    add: async (input: ChangeInput) =>
+      toIssueView(await dependencies.add(toPair(input, side), input.caller), urls),
+    remove: async (input: ChangeInput) =>
+      toIssueView(await dependencies.remove(toPair(input, side), input.caller), urls),
+  });
+  const blockers = ofSide("blockers");
+  const blocked = ofSide("blocked");
+  return serve(issueDependencyEndpoints, {
+    listIssueDependencies: blockers.list,
+    addIssueDependency: blockers.add,
+    removeIssueDependency: blockers.remove,
+    listBlockedIssues: blocked.list,
+    blockIssue: blocked.add,
+    unblockIssue: blocked.remove,
+  });
 }
 
-/** Returns the path of the issue in a body, by default in the repository of the request's path. */
-function toOtherIssue(
-  path: IssuePath,
-  body: BodyOf<typeof contract.issueDependencyEndpoints.addIssueDependency>,
-): IssuePath {
-  return { owner: body.owner || path.owner, repo: body.repo || path.repo, index: body.index };
+type AddEndpoint = typeof issueDependencyEndpoints.addIssueDependency;
+
+interface ListInput {
+  readonly opened: GrantedRepository;
+  readonly params: { readonly index: number };
+  readonly caller: ForgeCaller | undefined;
+  readonly query: PageWindow;
+}
+
+interface ChangeInput {
+  readonly opened: GrantedRepository;
+  readonly params: ParamsOf<AddEndpoint>;
+  readonly caller: ForgeCaller;
+  readonly body: BodyOf<AddEndpoint>;
+}
+
+/** Returns the issues of a request; that of the body is by default in the repository of the path. */
+function toPair({ opened, params, body }: ChangeInput, side: IssuePair["side"]): IssuePair {
+  const other = {
+    owner: body.owner || params.owner,
+    repo: body.repo || params.repo,
+    index: body.index,
+  };
+  return { opened, number: params.index, other, side };
 }
 
 export function trackedTimeRoutes({
@@ -70,55 +80,38 @@ export function trackedTimeRoutes({
   readonly trackedTimes: TrackedTimes;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const answer = ({ times: page, total }: Awaited<ReturnType<TrackedTimes["listOwn"]>>) =>
-    ({ status: 200, body: page.map((each) => toTrackedTimeView(each, urls)), total }) as const;
-  return [
-    handle(times.trackedTimeEndpoints.listIssueTimes, async ({ caller, params, query }) =>
-      answer(await trackedTimes.listOfIssue(params, caller, query)),
-    ),
-    handle(times.trackedTimeEndpoints.listRepositoryTimes, async ({ caller, params, query }) =>
-      answer(await trackedTimes.listOfRepository(params, caller, query)),
-    ),
-    handle(times.trackedTimeEndpoints.listUserTimes, async ({ caller, params, query }) =>
-      answer(await trackedTimes.listOfUser(params, caller, query)),
-    ),
-    handle(times.trackedTimeEndpoints.listOwnTimes, async ({ caller, query }) =>
-      answer(await trackedTimes.listOwn(caller, query)),
-    ),
-    handle(times.trackedTimeEndpoints.addIssueTime, async ({ caller, params, body }) => {
+  const show = ({ times, total }: Awaited<ReturnType<TrackedTimes["listOwn"]>>) =>
+    page(
+      times.map((each) => toTrackedTimeView(each, urls)),
+      total,
+    );
+  return serve(trackedTimeEndpoints, {
+    listIssueTimes: async ({ opened, params, caller, query }) =>
+      show(await trackedTimes.listOfIssue(opened, params.index, caller, query)),
+    listRepositoryTimes: async ({ opened, caller, query }) =>
+      show(await trackedTimes.listOfRepository(opened, caller, query)),
+    listUserTimes: async ({ opened, params, caller, query }) =>
+      show(await trackedTimes.listOfUser(opened, params.user, caller, query)),
+    listOwnTimes: async ({ caller, query }) => show(await trackedTimes.listOwn(caller, query)),
+    addIssueTime: async ({ opened, params, caller, body }) => {
       const createdAt = toRequestTime(body.created);
       const input = { seconds: body.time, createdAt, userName: body.user_name ?? "" };
-      const added = await trackedTimes.add(params, caller, input);
-      return { status: 200, body: toTrackedTimeView(added, urls) };
-    }),
-    handle(times.trackedTimeEndpoints.resetIssueTimes, async ({ caller, params }) => {
-      await trackedTimes.reset(params, caller);
-      return { status: 204 };
-    }),
-    handle(times.trackedTimeEndpoints.deleteIssueTime, async ({ caller, params }) => {
-      await trackedTimes.remove(params, caller);
-      return { status: 204 };
-    }),
-    handle(times.trackedTimeEndpoints.startStopwatch, async ({ caller, params }) => {
-      await trackedTimes.start(params, caller);
-      return { status: 201 };
-    }),
-    handle(times.trackedTimeEndpoints.stopStopwatch, async ({ caller, params }) => {
-      await trackedTimes.stop(params, caller);
-      return { status: 201 };
-    }),
-    handle(times.trackedTimeEndpoints.cancelStopwatch, async ({ caller, params }) => {
-      await trackedTimes.cancel(params, caller);
-      return { status: 204 };
-    }),
-    handle(times.trackedTimeEndpoints.listStopwatches, async ({ caller, query }) => {
+      return toTrackedTimeView(await trackedTimes.add(opened, params.index, caller, input), urls);
+    },
+    resetIssueTimes: ({ opened, params, caller }) =>
+      trackedTimes.reset(opened, params.index, caller),
+    deleteIssueTime: ({ opened, params, caller }) => trackedTimes.remove(opened, params, caller),
+    startStopwatch: ({ opened, params, caller }) =>
+      trackedTimes.start(opened, params.index, caller),
+    stopStopwatch: ({ opened, params, caller }) => trackedTimes.stop(opened, params.index, caller),
+    cancelStopwatch: ({ opened, params, caller }) =>
+      trackedTimes.cancel(opened, params.index, caller),
+    listStopwatches: async ({ caller, query }) => {
       const running = await trackedTimes.findRunning(caller);
-      const total = running === undefined ? 0 : 1;
-      return {
-        status: 200,
-        body: running === undefined || query.page > 1 ? [] : [toStopwatchView(running)],
-        total,
-      };
-    }),
-  ];
+      return page(
+        running === undefined || query.page > 1 ? [] : [toStopwatchView(running)],
+        running === undefined ? 0 : 1,
+      );
+    },
+  });
 }

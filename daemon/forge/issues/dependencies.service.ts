@@ -14,11 +14,16 @@ import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
-import { canWrite, openIssue, openIssues } from "./issue-access.ts";
-import { assertNotArchived } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { repository as repositoryPermission } from "../../contract/permission.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
+import {
+  assertNotArchived,
+  grantRepository,
+  reopenRepository,
+} from "../repositories/open-repository.ts";
+import { findOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
+import { canWrite, findPart, openIssue } from "./issue-access.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 
 /** Maximum number of dependencies of one issue, in both directions: their lists are read as a whole. */
@@ -30,11 +35,15 @@ interface Side {
   readonly issue: ForgeIssue;
 }
 
+/** An issue of a repository. */
+type IssuePath = RepositoryPath & { readonly index: number };
+
 /**
- * The issue of a path and the issue of the body, which blocks the former (`blockers`) or is blocked by it (`blocked`).
+ * The issue of a request and the issue of its body, which blocks the former (`blockers`) or is blocked by it (`blocked`).
  */
 export interface IssuePair {
-  readonly path: IssuePath;
+  readonly opened: GrantedRepository;
+  readonly number: number;
   readonly other: IssuePath;
   readonly side: "blockers" | "blocked";
 }
@@ -42,20 +51,17 @@ export interface IssuePair {
 /** Dependencies between issues: an issue cannot be closed before its blockers. */
 export type Dependencies = ReturnType<typeof createDependencies>;
 
-/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
+/** Creates the service. Every function throws `not_found` when the caller may not read one of the issues. */
 export function createDependencies({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Lists the issues that block an issue, or with `blocked` those that it blocks, without those that the caller may not read. */
     async list(
-      path: IssuePath,
+      { opened, number, side }: Omit<IssuePair, "other">,
       caller: ForgeCaller | undefined,
-      side: "blockers" | "blocked",
       window: PageWindow,
     ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
-      const rest = side === "blockers" ? "dependencies" : "blocks";
-      const opened = await openIssues(db, path, caller, `/issues/${path.index}/${rest}`);
       if (!hasDependencies(opened.repository.settings)) throw notFound();
-      const issue = await openIssue(db, opened, path.index);
+      const issue = await openIssue(db, opened, number);
       const read = createIssueReader(db, caller);
       const found = await listDependencies(db, issue.id, side);
       const all: IssueDetails[] = [];
@@ -103,19 +109,18 @@ export function createDependencies({ db, emit }: { readonly db: Database; readon
       }),
   };
 
-  /** Changes a dependency and records it in both timelines. Returns the issue of the path. */
+  /** Changes a dependency and records it in both timelines. Returns the issue of the request. */
   async function change(
-    { path, other, side }: IssuePair,
+    { opened: place, number, other, side }: IssuePair,
     caller: ForgeCaller,
     write: (
       tx: Transaction,
       sides: { readonly blocked: Side; readonly blocker: Side },
     ) => Promise<"add_dependency" | "remove_dependency">,
   ): Promise<IssueDetails> {
-    const rest = side === "blockers" ? "dependencies" : "blocks";
     return db.transaction(async (tx) => {
-      const opened = await openIssues(tx, path, caller, `/issues/${path.index}/${rest}`);
-      const own = { opened, issue: await openIssue(tx, opened, path.index) };
+      const opened = await reopenRepository(tx, place);
+      const own = { opened, issue: await openIssue(tx, opened, number) };
       const named = await openNamed(tx, other, caller);
       const [blocked, blocker] = side === "blockers" ? [own, named] : [named, own];
       if (!hasDependencies(blocked.opened.repository.settings)) throw notFound();
@@ -138,12 +143,11 @@ export function createDependencies({ db, emit }: { readonly db: Database; readon
 
   /** Opens the issue of the body. A former name of its repository is not found, because a body cannot be redirected. */
   async function openNamed(tx: Transaction, path: IssuePath, caller: ForgeCaller): Promise<Side> {
-    try {
-      const opened = await openIssues(tx, path, caller, `/issues/${path.index}`);
-      return { opened, issue: await openIssue(tx, opened, path.index) };
-    } catch (error) {
-      if (error instanceof AppError && error.code === "moved") throw notFound();
-      throw error;
-    }
+    const owned = await findOwned(tx, path);
+    if (owned === undefined || owned.isFormer) throw notFound();
+    const part = (await findPart(tx, owned.repository.id, path)) ?? "issues";
+    const permission = repositoryPermission(part, "read");
+    const opened = await grantRepository(tx, owned, { caller, permission, isChange: false });
+    return { opened, issue: await openIssue(tx, opened, path.index) };
   }
 }

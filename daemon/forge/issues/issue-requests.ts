@@ -1,15 +1,7 @@
 import type { LabelId, MilestoneId } from "../../../storage/tables/forge/ids.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 
-/** The path of an issue: its number in a repository. */
-export interface IssuePath extends RepositoryPath {
-  readonly index: number;
-}
-
-/** The path of a comment; its id is unique in the forge. */
-export interface CommentPath extends RepositoryPath {
-  readonly id: number;
-}
+/** An issue by its number in the repository, or a comment by its id. */
+export type IssueOrComment = { readonly index: number } | { readonly id: number };
 
 /** A new issue. */
 export interface NewIssue {

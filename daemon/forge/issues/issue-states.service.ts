@@ -8,12 +8,11 @@ import { listPinnedIssues, writePins } from "../../../storage/tables/forge/issue
 import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertAdministers, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import { openIssue } from "./issue-access.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { Emit } from "../events.ts";
-import type { IssuePath } from "./issue-requests.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 
 /** Maximum number of pinned issues of a repository, as in the reference. */
@@ -22,13 +21,18 @@ const PINS_MAX = 3;
 /** Locks, pins and deletion of issues. */
 export type IssueStates = ReturnType<typeof createIssueStates>;
 
-/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
+/** Creates the service. Every function with the number of an issue throws `not_found`. */
 export function createIssueStates({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
-    /** Locks an issue; idempotent. Refuses with `forbidden` a caller who does not administer the repository. */
-    async lock(path: IssuePath, caller: ForgeCaller, reason: string): Promise<void> {
+    /** Locks an issue; idempotent. */
+    async lock(
+      opened: GrantedRepository,
+      number: number,
+      caller: ForgeCaller,
+      reason: string,
+    ): Promise<void> {
       await db.transaction(async (tx) => {
-        const { id, lockedAt } = await openToAdminister(tx, path, caller, "/lock");
+        const { id, lockedAt } = await reopen(tx, opened, number);
         if (lockedAt !== undefined) return;
         await updateIssue(tx, id, { lockedAt: tx.now });
         const details = reason === "" ? {} : { reason };
@@ -36,10 +40,10 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
       });
     },
 
-    /** Unlocks an issue; idempotent. Refuses as `lock` does. */
-    async unlock(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    /** Unlocks an issue; idempotent. */
+    async unlock(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { id, lockedAt } = await openToAdminister(tx, path, caller, "/lock");
+        const { id, lockedAt } = await reopen(tx, opened, number);
         if (lockedAt === undefined) return;
         await updateIssue(tx, id, { lockedAt: undefined });
         await insertEvents(tx, id, caller.user.id, [{ kind: "unlock" }]);
@@ -47,10 +51,9 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     },
 
     async listPinned(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       caller: ForgeCaller | undefined,
     ): Promise<readonly IssueDetails[]> {
-      const opened = await openIssues(db, path, caller, "/issues/pinned");
       const pinned: IssueDetails[] = [];
       for (const issue of await listPinnedIssues(db, opened.repository.id, false))
         pinned.push(await loadIssueDetails(db, opened, issue, caller?.user));
@@ -67,11 +70,11 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     },
 
     /**
-     * Pins an issue after the others; idempotent. Refuses with `forbidden` a caller who does not administer the
-     * repository, and with `invalid_argument` when the maximum number of issues is pinned.
+     * Pins an issue after the others; idempotent. Refuses with `invalid_argument` when the maximum number of issues is
+     * pinned.
      */
-    pin: (path: IssuePath, caller: ForgeCaller): Promise<void> =>
-      changePins(path, caller, async (tx, id, pinned) => {
+    pin: (opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> =>
+      changePins(opened, number, async (tx, id, pinned) => {
         if (pinned.includes(id)) return pinned;
         if (pinned.length >= PINS_MAX)
           throw new AppError(
@@ -83,24 +86,24 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
       }),
 
     /** Unpins an issue; idempotent. */
-    unpin: (path: IssuePath, caller: ForgeCaller): Promise<void> =>
-      changePins(path, caller, async (tx, id, pinned) => {
+    unpin: (opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> =>
+      changePins(opened, number, async (tx, id, pinned) => {
         if (!pinned.includes(id)) return pinned;
         await insertEvents(tx, id, caller.user.id, [{ kind: "unpin" }]);
         return pinned.filter((each) => each !== id);
       }),
 
     /** Moves a pinned issue to a position, which counts from 1. Has no effect on an issue that is not pinned. */
-    movePin: (path: IssuePath, caller: ForgeCaller, position: number): Promise<void> =>
-      changePins(path, caller, async (_tx, id, pinned) => {
+    movePin: (opened: GrantedRepository, number: number, position: number): Promise<void> =>
+      changePins(opened, number, async (_tx, id, pinned) => {
         if (!pinned.includes(id) || position < 1) return pinned;
         return pinned.filter((each) => each !== id).toSpliced(position - 1, 0, id);
       }),
 
-    /** Deletes an issue with its comments. Refuses with `forbidden` a caller who does not administer the repository. */
-    async remove(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    /** Deletes an issue with its comments. */
+    async remove(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { owned, ...issue } = await openToAdminister(tx, path, caller, "");
+        const { owned, ...issue } = await reopen(tx, opened, number);
         await emit(tx, "issue", { action: "deleted", owned, issue, actor: caller.user });
         await deleteIssue(tx, issue);
         const pinned = await listPinnedIssues(tx, issue.repositoryId, issue.isPull);
@@ -109,21 +112,18 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     },
   };
 
-  async function openToAdminister(
+  async function reopen(
     tx: Transaction,
-    path: IssuePath,
-    caller: ForgeCaller,
-    rest: string,
+    opened: GrantedRepository,
+    number: number,
   ): Promise<ForgeIssue & { readonly owned: OpenedRepository }> {
-    const owned = await openIssuesToChange(tx, path, caller, `/issues/${path.index}${rest}`);
-    const issue = await openIssue(tx, owned, path.index);
-    assertAdministers(owned);
-    return { ...issue, owned };
+    const owned = await reopenRepository(tx, opened);
+    return { ...(await openIssue(tx, owned, number)), owned };
   }
 
   async function changePins(
-    path: IssuePath,
-    caller: ForgeCaller,
+    opened: GrantedRepository,
+    number: number,
     change: (
       tx: Transaction,
       id: IssueId,
@@ -131,7 +131,7 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     ) => Promise<readonly IssueId[]>,
   ): Promise<void> {
     await db.transaction(async (tx) => {
-      const issue = await openToAdminister(tx, path, caller, "/pin");
+      const issue = await reopen(tx, opened, number);
       const before = idsOf(await listPinnedIssues(tx, issue.repositoryId, issue.isPull));
       const after = await change(tx, issue.id, before);
       if (after !== before) await writePins(tx, issue, after);

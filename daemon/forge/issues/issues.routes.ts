@@ -1,7 +1,8 @@
 import { issueEndpoints } from "../../contract/forge/issues/issues.ts";
 import type { Route } from "../../http/handle.ts";
+import { page } from "../../http/serve.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentView, toIssueEdit, toIssueView, toNewIssue, toWatchView } from "./issue.view.ts";
 import type { Issues } from "./issues.service.ts";
@@ -16,67 +17,56 @@ export function issueRoutes({
   readonly watching: Watching;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(issueEndpoints.listIssues, async ({ caller, params, query }) => {
-      const { issues: page, total } = await issues.list(params, caller, query);
-      return { status: 200, body: page.map((each) => toIssueView(each, urls)), total };
-    }),
-    handle(issueEndpoints.createIssue, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toIssueView(await issues.create(params, caller, toNewIssue(body)), urls),
-    })),
-    handle(issueEndpoints.getIssue, async ({ caller, params }) => ({
-      status: 200,
-      body: toIssueView(await issues.get(params, caller), urls),
-    })),
-    handle(issueEndpoints.editIssue, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toIssueView(await issues.edit(params, caller, toIssueEdit(body)), urls),
-    })),
-    handle(issueEndpoints.listIssueComments, async ({ caller, params, query }) => {
-      const { comments, total } = await issues.listComments(params, caller, query);
-      return { status: 200, body: comments.map((each) => toCommentView(each, urls)), total };
-    }),
-    handle(issueEndpoints.createIssueComment, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toCommentView(await issues.comment(params, caller, body.body), urls),
-    })),
-    handle(issueEndpoints.getIssueComment, async ({ caller, params }) => ({
-      status: 200,
-      body: toCommentView(await issues.getComment(params, caller), urls),
-    })),
-    handle(issueEndpoints.editIssueComment, async ({ caller, params, body, request }) => {
+  return serve(issueEndpoints, {
+    listIssues: async ({ opened, caller, query }) => {
+      const { issues: found, total } = await issues.list(opened, caller, query);
+      return page(
+        found.map((each) => toIssueView(each, urls)),
+        total,
+      );
+    },
+    createIssue: async ({ opened, caller, body }) =>
+      toIssueView(await issues.create(opened, caller, toNewIssue(body)), urls),
+    getIssue: async ({ opened, caller, params }) =>
+      toIssueView(await issues.get(opened, params.index, caller), urls),
+    editIssue: async ({ opened, caller, params, body }) =>
+      toIssueView(await issues.edit(opened, params.index, caller, toIssueEdit(body)), urls),
+    listIssueComments: async ({ opened, params, query }) => {
+      const { comments, total } = await issues.listComments(opened, params.index, query);
+      return page(
+        comments.map((each) => toCommentView(each, urls)),
+        total,
+      );
+    },
+    createIssueComment: async ({ opened, caller, params, body }) =>
+      toCommentView(await issues.comment(opened, params.index, caller, body.body), urls),
+    getIssueComment: async ({ opened, params }) =>
+      toCommentView(await issues.getComment(opened, params.id), urls),
+    editIssueComment: async ({ opened, caller, params, body, request }) => {
       const ifMatch = request.headers["if-match"];
-      const edited = await issues.editComment(params, caller, { body: body.body, ifMatch });
-      return { status: 200, body: toCommentView(edited, urls) };
-    }),
-    handle(issueEndpoints.listIssueSubscriptions, async ({ caller, params, query }) => {
-      const { users, total } = await watching.listSubscribers(params, caller, query);
+      const change = { body: body.body, ifMatch };
+      return toCommentView(await issues.editComment(opened, params.id, caller, change), urls);
+    },
+    listIssueSubscriptions: async ({ opened, caller, params, query }) => {
+      const found = await watching.listSubscribers(opened, params.index, caller, query);
       const isSignedIn = caller !== undefined;
-      const body = users.map((user) => toEmbeddedUserView(user, isSignedIn, urls));
-      return { status: 200, body, total };
-    }),
-    handle(issueEndpoints.checkIssueSubscription, async ({ caller, params }) => ({
-      status: 200,
-      body: toWatchView(await watching.check(params, caller), urls),
-    })),
-    handle(issueEndpoints.subscribeToIssue, async ({ caller, params }) => ({
-      status: (await watching.setSubscription(params, caller, true)) ? 201 : 200,
-    })),
-    handle(issueEndpoints.unsubscribeFromIssue, async ({ caller, params }) => ({
-      status: (await watching.setSubscription(params, caller, false)) ? 201 : 200,
-    })),
-    handle(issueEndpoints.getWatch, async ({ caller, params }) => ({
-      status: 200,
-      body: toWatchView(await watching.getWatch(params, caller), urls),
-    })),
-    handle(issueEndpoints.watchRepository, async ({ caller, params }) => ({
-      status: 200,
-      body: toWatchView(await watching.watch(params, caller), urls),
-    })),
-    handle(issueEndpoints.unwatchRepository, async ({ caller, params }) => {
-      await watching.unwatch(params, caller);
-      return { status: 204 };
-    }),
-  ];
+      return page(
+        found.users.map((user) => toEmbeddedUserView(user, isSignedIn, urls)),
+        found.total,
+      );
+    },
+    checkIssueSubscription: async ({ opened, caller, params }) =>
+      toWatchView(await watching.check(opened, params.index, caller), urls),
+    subscribeToIssue: async ({ opened, caller, params }) =>
+      toChanged(await watching.setSubscription(opened, params, caller, true)),
+    unsubscribeFromIssue: async ({ opened, caller, params }) =>
+      toChanged(await watching.setSubscription(opened, params, caller, false)),
+    getWatch: async ({ opened, caller }) =>
+      toWatchView(await watching.getWatch(opened, caller), urls),
+    watchRepository: async ({ opened, caller }) =>
+      toWatchView(await watching.watch(opened, caller), urls),
+    unwatchRepository: ({ opened, caller }) => watching.unwatch(opened, caller),
+  });
 }
+
+const toChanged = (isChanged: boolean) => ({ status: isChanged ? 201 : 200 }) as const;

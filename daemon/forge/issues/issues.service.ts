@@ -1,9 +1,8 @@
 import { hash } from "node:crypto";
 import type { Database, Queries } from "../../../storage/engine/database.ts";
-import { toUserId, toCommentId } from "../../../storage/tables/forge/ids.ts";
+import { toUserId } from "../../../storage/tables/forge/ids.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
-  findComment,
   insertComment,
   listComments,
   updateComment,
@@ -18,26 +17,23 @@ import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { type IssueChanges } from "./issue-changes.ts";
-import { findAssignees, listAssignableUsers } from "./assignable-users.ts";
+import { findAssignees } from "./assignable-users.ts";
 import { assertMilestone, findMentionedIds, type IssueEdits } from "./issue-edits.ts";
 import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
 import type { CommentDetails, Emit } from "../events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
-import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
+import type { IssueEdit, NewIssue } from "./issue-requests.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 import {
   assertMayChange,
-  assertMayWrite,
   assertUnlocked,
   canWrite,
+  openComment,
   openIssue,
-  openIssues,
-  openIssuesToChange,
 } from "./issue-access.ts";
-import { assertNotArchived } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 
 /**
  * Limits of a list of comments: the reference has no pages here, and many concurrent responses must fit into memory.
@@ -47,10 +43,7 @@ const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 /** Issues and their comments, with the permissions of a caller on the repository. */
 export type Issues = ReturnType<typeof createIssues>;
 
-/**
- * Creates the service of issues and comments. Every function throws `not_found` when the caller may not read the
- * repository.
- */
+/** Creates the service of issues and comments. */
 export function createIssues({
   db,
   emit,
@@ -64,32 +57,32 @@ export function createIssues({
 }) {
   return {
     /** See `listRepositoryIssues`. */
-    list: (path: RepositoryPath, caller: ForgeCaller | undefined, query: IssueListOptions) =>
-      listRepositoryIssues(db, path, caller, query),
+    list: (opened: GrantedRepository, caller: ForgeCaller | undefined, query: IssueListOptions) =>
+      listRepositoryIssues(db, opened, caller, query),
 
     /** See `searchIssues`. */
     search: (caller: ForgeCaller | undefined, query: IssueSearchOptions) =>
       searchIssues(db, caller, query),
 
-    /** See `listAssignableUsers`. */
-    listAssignable: (path: RepositoryPath, caller: ForgeCaller | undefined) =>
-      listAssignableUsers(db, path, caller),
-
-    async get(path: IssuePath, caller: ForgeCaller | undefined): Promise<IssueDetails> {
-      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      return loadIssueDetails(db, opened, await openIssue(db, opened, path.index), caller?.user);
+    /** Throws `not_found`. */
+    async get(
+      opened: GrantedRepository,
+      number: number,
+      caller: ForgeCaller | undefined,
+    ): Promise<IssueDetails> {
+      return loadIssueDetails(db, opened, await openIssue(db, opened, number), caller?.user);
     },
 
     /** Opens an issue. Ignores assignees, labels and the due date of a caller without write access, as the reference does. */
     async create(
-      path: RepositoryPath,
+      place: GrantedRepository,
       caller: ForgeCaller,
       input: NewIssue,
     ): Promise<IssueDetails> {
       const { user } = caller;
       const text = `${input.title}\n\n${input.body}`;
       return db.transaction(async (tx) => {
-        const opened = await openIssuesToChange(tx, path, caller, "/issues");
+        const opened = await reopenRepository(tx, place);
         const mayWrite = canWrite(opened);
         const assignees = mayWrite ? await findAssignees(tx, opened, input.assignees ?? []) : [];
         const mentioned = await findMentionedIds(tx, text);
@@ -119,25 +112,23 @@ export function createIssues({
 
     edit,
 
-    /** Sets the due date of an issue, or removes it with null. Refuses with `forbidden` a caller without write access. */
+    /** Sets the due date of an issue, or removes it with null. Throws `not_found`. */
     async setDeadline(
-      path: IssuePath,
+      opened: GrantedRepository,
+      number: number,
       caller: ForgeCaller,
       dueAt: number | null,
     ): Promise<number | undefined> {
-      const rest = `/issues/${path.index}/deadline`;
-      return (await edit(path, caller, { ...unchanged, dueAt }, { rest, isForWriters: true })).issue
-        .dueAt;
+      return (await edit(opened, number, caller, { ...unchanged, dueAt })).issue.dueAt;
     },
 
-    /** Lists the first comments that fit into one response; `since` leads to the rest. */
+    /** Lists the first comments that fit into one response; `since` leads to the rest. Throws `not_found`. */
     async listComments(
-      path: IssuePath,
-      caller: ForgeCaller | undefined,
+      owned: GrantedRepository,
+      number: number,
       query: { readonly since: string; readonly before: string },
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
-      const issue = await openIssue(db, owned, path.index);
+      const issue = await openIssue(db, owned, number);
       const filter = { issueId: issue.id, ...toQueryRange(query) };
       const { comments, total } = await listComments(db, filter, COMMENTS_MOST);
       const people = await findPeople(
@@ -158,12 +149,17 @@ export function createIssues({
       return { comments: details, total };
     },
 
-    async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<CommentDetails> {
+    /** Throws `not_found`; `forbidden` for a locked issue. */
+    async comment(
+      opened: GrantedRepository,
+      number: number,
+      caller: ForgeCaller,
+      body: string,
+    ): Promise<CommentDetails> {
       const author = caller.user;
-      const rest = `/issues/${path.index}/comments`;
       return db.transaction(async (tx) => {
-        const owned = await openIssuesToChange(tx, path, caller, rest);
-        const issue = await openIssue(tx, owned, path.index);
+        const owned = await reopenRepository(tx, opened);
+        const issue = await openIssue(tx, owned, number);
         assertUnlocked(owned, issue);
         const comment = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
         await insertMentions(tx, issue.id, await findMentionedIds(tx, body));
@@ -174,20 +170,21 @@ export function createIssues({
       });
     },
 
-    getComment: (path: CommentPath, caller: ForgeCaller | undefined): Promise<CommentDetails> =>
-      getComment(db, path, caller),
+    /** Throws `not_found`. */
+    getComment: (opened: GrantedRepository, id: number): Promise<CommentDetails> =>
+      getComment(db, opened, id),
 
     /**
      * Replaces the text of a comment. Refuses with `precondition_failed` when `ifMatch` names another text than it has.
      */
     async editComment(
-      path: CommentPath,
+      opened: GrantedRepository,
+      id: number,
       caller: ForgeCaller,
       { body, ifMatch }: { readonly body: string; readonly ifMatch?: string | undefined },
     ): Promise<CommentDetails> {
       return db.transaction(async (tx) => {
-        const details = await getComment(tx, path, caller);
-        assertNotArchived(details.owned);
+        const details = await getComment(tx, await reopenRepository(tx, opened), id);
         const { authorId, body: formerBody } = details.comment;
         assertMayChange(details.owned, authorId, caller.user);
         assertSameText(formerBody, ifMatch);
@@ -204,21 +201,18 @@ export function createIssues({
 
   /**
    * Edits an issue, for its author and callers with write access. Assignees, due date and milestone of a caller without
-   * write access are ignored, as in the reference.
-   * @param options.isForWriters whether to refuse the author without write access as well
+   * write access are ignored, as in the reference. Throws `not_found`.
    */
   async function edit(
-    path: IssuePath,
+    place: GrantedRepository,
+    number: number,
     caller: ForgeCaller,
     requestedEdit: IssueEdit,
-    options: { readonly rest?: string; readonly isForWriters?: boolean } = {},
   ): Promise<IssueDetails> {
     const { user } = caller;
-    const { rest = `/issues/${path.index}`, isForWriters = false } = options;
     return db.transaction(async (tx) => {
-      const opened = await openIssuesToChange(tx, path, caller, rest);
-      if (isForWriters) assertMayWrite(opened);
-      const before = await openIssue(tx, opened, path.index);
+      const opened = await reopenRepository(tx, place);
+      const before = await openIssue(tx, opened, number);
       assertMayChange(opened, before.authorId, user);
       const issue = await edits.apply(tx, { opened, before, actor: user }, requestedEdit);
       return loadIssueDetails(tx, opened, issue, user);
@@ -236,13 +230,10 @@ function assertSameText(text: string, ifMatch: string | undefined): void {
 
 async function getComment(
   db: Queries,
-  path: CommentPath,
-  caller: ForgeCaller | undefined,
+  owned: GrantedRepository,
+  id: number,
 ): Promise<CommentDetails & { readonly owned: OpenedRepository }> {
-  const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-  const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
-  const issue = comment && (await findIssueById(db, comment.issueId));
-  if (comment === undefined || issue === undefined) throw notFound();
+  const { issue, comment } = await openComment(db, owned, id);
   const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? toUserId(-1));
   const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
   return { owned, issue, comment, author, attachments };

@@ -19,8 +19,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
 import { readsKind } from "./issue-access.ts";
 import { loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 
@@ -52,15 +51,12 @@ const LABELS_MAX = 50;
  */
 export async function listRepositoryIssues(
   db: Database,
-  path: RepositoryPath,
+  opened: GrantedRepository,
   caller: ForgeCaller | undefined,
   query: IssueListOptions,
 ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
-  const opened = await openRepository(db, path, caller, "/issues", "any");
   const readsIssues = await readsKind(db, opened, caller, { isPull: false });
   const readsPulls = await readsKind(db, opened, caller, { isPull: true });
-  // The list is missing only when there are neither.
-  if (!readsIssues && !readsPulls) throw notFound();
   const wantsIssues = readsIssues && query.type !== "pulls";
   const wantsPulls = readsPulls && query.type !== "issues";
   if (!wantsIssues && !wantsPulls) return { issues: [], total: 0 };

@@ -2,7 +2,6 @@ import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   deleteComment,
-  findComment,
   listCommentsOfRepository,
   listTextsByIds,
 } from "../../../storage/tables/forge/issues/comments.ts";
@@ -15,7 +14,6 @@ import {
   type MilestoneId,
   type TrackedTimeId,
   toUserId,
-  toCommentId,
 } from "../../../storage/tables/forge/ids.ts";
 import {
   type ForgeMilestone,
@@ -29,14 +27,13 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertMayChange, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
+import type { GrantedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import { assertMayChange, openComment, openIssue, readsKind } from "./issue-access.ts";
 import { findPeople, type IssueDetails } from "./issue-details.ts";
 import type { CommentDetails } from "../events.ts";
 import type { Emit } from "../events.ts";
-import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import { createIssueReader, type ReadIssue } from "./readable-issues.ts";
 import type { TimeDetails } from "./tracked-times.service.ts";
 
@@ -67,17 +64,16 @@ interface TimelineOptions extends PageWindow {
 /** Timelines of issues, and comments across issues. */
 export type Timelines = ReturnType<typeof createTimelines>;
 
-/** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
 export function createTimelines({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
-    /** Lists comments and events of an issue, oldest first. */
+    /** Lists comments and events of an issue, oldest first. Throws `not_found`. */
     async list(
-      path: IssuePath,
+      owned: GrantedRepository,
+      number: number,
       caller: ForgeCaller | undefined,
       query: TimelineOptions,
     ): Promise<TimelineDetails> {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
-      const issue = await openIssue(db, owned, path.index);
+      const issue = await openIssue(db, owned, number);
       const filter = { issueId: issue.id, ...toQueryRange(query) };
       const reads = { reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
       const { entries: all, total } = await listTimeline(
@@ -124,14 +120,16 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       };
     },
 
-    /** Lists comments on all issues of a repository, oldest first. */
+    /** Lists comments on the issues and pull requests of a repository that the caller may read, oldest first. */
     async listComments(
-      path: RepositoryPath,
+      owned: GrantedRepository,
       caller: ForgeCaller | undefined,
       query: TimelineOptions,
     ): Promise<{ readonly comments: readonly CommentDetails[]; readonly total: number }> {
-      const owned = await openIssues(db, path, caller, "/issues/comments");
-      const filter = { repositoryId: owned.repository.id, ...toQueryRange(query) };
+      const readsIssues = await readsKind(db, owned, caller, { isPull: false });
+      const readsPulls = await readsKind(db, owned, caller, { isPull: true });
+      const isPull = readsIssues && readsPulls ? undefined : readsPulls;
+      const filter = { repositoryId: owned.repository.id, isPull, ...toQueryRange(query) };
       const { comments, total } = await listCommentsOfRepository(db, filter, toRows(query));
       const people = await findPeople(
         db,
@@ -151,14 +149,11 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       return { comments: details, total };
     },
 
-    /** Deletes a comment. The author and callers with write access may. */
-    async removeComment(path: CommentPath, caller: ForgeCaller): Promise<void> {
-      const rest = `/issues/comments/${path.id}`;
+    /** Deletes a comment. The author and callers with write access may. Throws `not_found`. */
+    async removeComment(opened: GrantedRepository, id: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const owned = await openIssuesToChange(tx, path, caller, rest);
-        const comment = await findComment(tx, owned.repository.id, toCommentId(path.id));
-        const issue = comment && (await findIssueById(tx, comment.issueId));
-        if (comment === undefined || issue === undefined) throw notFound();
+        const owned = await reopenRepository(tx, opened);
+        const { issue, comment } = await openComment(tx, owned, id);
         assertMayChange(owned, comment.authorId, caller.user);
         const people = await findPeople(tx, [comment.authorId]);
         const author = people.get(comment.authorId ?? toUserId(-1));

@@ -20,13 +20,12 @@ import { type ForgeCaller, isSelf } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { reaches } from "../repositories/access.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findTimeTracking } from "../repositories/repository-settings.view.ts";
-import { canWrite, openIssue, openIssues } from "./issue-access.ts";
-import { assertNotArchived } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { canWrite, openIssue } from "./issue-access.ts";
+import { noWriter } from "../repositories/repositories.service.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
-import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 import {
   type UserId,
@@ -64,7 +63,10 @@ export interface StopwatchDetails {
 /** Time that users worked on issues, added by hand or by a stopwatch. */
 export type TrackedTimes = ReturnType<typeof createTrackedTimes>;
 
-/** Creates the service. Every function throws `not_found` when the caller may not read the issue or repository. */
+/**
+ * Creates the service. Every function with a repository throws `invalid_argument` when it does not track time, and with
+ * the number of an issue `not_found`.
+ */
 export function createTrackedTimes({
   db,
   clock,
@@ -76,23 +78,24 @@ export function createTrackedTimes({
   return {
     /** Lists the times of an issue. A caller without write access sees only their own. */
     async listOfIssue(
-      path: IssuePath,
+      opened: GrantedRepository,
+      number: number,
       caller: ForgeCaller,
       query: TimeListOptions,
     ): Promise<TimePage> {
-      const opened = await open(db, path, caller, `/issues/${path.index}/times`);
-      const issue = await openIssue(db, opened, path.index);
+      assertTracksTime(opened);
+      const issue = await openIssue(db, opened, number);
       const userId = await findUserFilter(opened, caller, query.user);
       return list({ issueId: issue.id, userId, ...toQueryRange(query) }, caller, query);
     },
 
     /** Lists the times of a repository. A caller without write access sees only their own. */
     async listOfRepository(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       caller: ForgeCaller,
       query: TimeListOptions,
     ): Promise<TimePage> {
-      const opened = await open(db, path, caller, "/times");
+      assertTracksTime(opened);
       const userId = await findUserFilter(opened, caller, query.user);
       const range = toQueryRange(query);
       return list({ repositoryId: opened.repository.id, userId, ...range }, caller, query);
@@ -100,12 +103,13 @@ export function createTrackedTimes({
 
     /** Lists the times of a user in a repository; for that user and for administrators. */
     async listOfUser(
-      path: RepositoryPath & { readonly user: string },
+      opened: GrantedRepository,
+      name: string,
       caller: ForgeCaller,
       window: PageWindow,
     ): Promise<TimePage> {
-      const opened = await open(db, path, caller, `/times/${encodeURIComponent(path.user)}`);
-      const user = await getUser(db, path.user);
+      assertTracksTime(opened);
+      const user = await getUser(db, name);
       if (!isSelf(caller.user, user.id) && !reaches(opened.access, "admin")) throw notAllowed();
       const filter = { repositoryId: opened.repository.id, userId: user.id };
       return list(filter, caller, window);
@@ -128,7 +132,8 @@ export function createTrackedTimes({
      * callers, as in the reference.
      */
     async add(
-      path: IssuePath,
+      place: GrantedRepository,
+      number: number,
       caller: ForgeCaller,
       input: {
         readonly seconds: number;
@@ -137,7 +142,7 @@ export function createTrackedTimes({
       },
     ): Promise<TimeDetails> {
       return db.transaction(async (tx) => {
-        const { opened, issue } = await openToTrack(tx, path, caller, "times");
+        const { opened, issue } = await openToTrack(tx, place, number, caller);
         const mayName = input.userName !== "" && reaches(opened.access, "admin");
         const user = mayName ? await getUser(tx, input.userName) : caller.user;
         const { seconds, createdAt = tx.now } = input;
@@ -150,11 +155,15 @@ export function createTrackedTimes({
     },
 
     /** Deletes a time. Refuses with `forbidden` the time of another user, unless the caller is a site administrator. */
-    async remove(path: IssuePath & { readonly id: number }, caller: ForgeCaller): Promise<void> {
+    async remove(
+      opened: GrantedRepository,
+      at: { readonly index: number; readonly id: number },
+      caller: ForgeCaller,
+    ): Promise<void> {
       const { user } = caller;
       await db.transaction(async (tx) => {
-        const { issue } = await openToTrack(tx, path, caller, `times/${path.id}`);
-        const time = await findTrackedTime(tx, issue.id, toTrackedTimeId(path.id));
+        const { issue } = await openToTrack(tx, opened, at.index, caller);
+        const time = await findTrackedTime(tx, issue.id, toTrackedTimeId(at.id));
         if (time === undefined) throw new AppError("not_found", "tracked_time does not exist");
         if (time.userId !== user.id && !user.isAdmin)
           throw new AppError("forbidden", "only the user of a tracked time may delete it");
@@ -164,9 +173,9 @@ export function createTrackedTimes({
     },
 
     /** Deletes the caller's times of an issue. Throws `not_found` when the caller has tracked no time on it. */
-    async reset(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    async reset(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { issue } = await openToTrack(tx, path, caller, "times");
+        const { issue } = await openToTrack(tx, opened, number, caller);
         const seconds = await deleteTrackedTimesOf(tx, issue.id, caller.user.id);
         if (seconds === undefined) throw new AppError("not_found", "tracked_time does not exist");
         await recordDeletion(tx, issue, caller.user.id, seconds);
@@ -174,10 +183,10 @@ export function createTrackedTimes({
     },
 
     /** Starts the caller's stopwatch. Stops a stopwatch that runs on another issue first. */
-    async start(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    async start(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       const userId = caller.user.id;
       await db.transaction(async (tx) => {
-        const { issue } = await openForStopwatch(tx, path, caller, "start");
+        const { issue } = await openForStopwatch(tx, opened, number, caller);
         const running = await findStopwatch(tx, userId);
         if (running?.issueId === issue.id)
           throw new AppError("conflict", "cannot start a stopwatch again if it already exists");
@@ -188,19 +197,19 @@ export function createTrackedTimes({
     },
 
     /** Stops the caller's stopwatch and records its time. */
-    async stop(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    async stop(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { issue } = await openForStopwatch(tx, path, caller, "stop");
+        const { issue } = await openForStopwatch(tx, opened, number, caller);
         if (!(await finishStopwatch(tx, caller.user.id, issue.id)))
           throw new AppError("conflict", "cannot stop a non-existent stopwatch");
       });
     },
 
     /** Stops the caller's stopwatch and discards its time. */
-    async cancel(path: IssuePath, caller: ForgeCaller): Promise<void> {
+    async cancel(opened: GrantedRepository, number: number, caller: ForgeCaller): Promise<void> {
       const userId = caller.user.id;
       await db.transaction(async (tx) => {
-        const { issue } = await openForStopwatch(tx, path, caller, "delete");
+        const { issue } = await openForStopwatch(tx, opened, number, caller);
         if ((await findStopwatch(tx, userId))?.issueId !== issue.id)
           throw new AppError("conflict", "cannot cancel a non-existent stopwatch");
         await deleteStopwatch(tx, userId);
@@ -259,18 +268,21 @@ export function createTrackedTimes({
     return user;
   }
 
-  async function open(queries: Queries, path: RepositoryPath, caller: ForgeCaller, rest: string) {
-    const opened = await openIssues(queries, path, caller, rest);
-    if (findTimeTracking(opened.repository.settings) === "off")
+  function assertTracksTime({ repository }: OpenedRepository): void {
+    if (findTimeTracking(repository.settings) === "off")
       throw new AppError("invalid_argument", "time tracking disabled");
-    return opened;
   }
 
   /** Refuses with `forbidden` a caller who may not track time on the issue. */
-  async function openToTrack(tx: Transaction, path: IssuePath, caller: ForgeCaller, rest: string) {
-    const opened = await open(tx, path, caller, `/issues/${path.index}/${rest}`);
-    const issue = await openIssue(tx, opened, path.index);
-    assertNotArchived(opened);
+  async function openToTrack(
+    tx: Transaction,
+    place: GrantedRepository,
+    number: number,
+    caller: ForgeCaller,
+  ) {
+    const opened = await reopenRepository(tx, place);
+    assertTracksTime(opened);
+    const issue = await openIssue(tx, opened, number);
     const mayTrack =
       findTimeTracking(opened.repository.settings) === "readers" ||
       canWrite(opened) ||
@@ -283,13 +295,12 @@ export function createTrackedTimes({
   /** Refuses with `forbidden` a caller without write access, as the reference does for stopwatches. */
   async function openForStopwatch(
     tx: Transaction,
-    path: IssuePath,
+    place: GrantedRepository,
+    number: number,
     caller: ForgeCaller,
-    rest: string,
   ) {
-    const found = await openToTrack(tx, path, caller, `stopwatch/${rest}`);
-    if (!canWrite(found.opened))
-      throw new AppError("forbidden", "user should have a permission to write to a repo");
+    const found = await openToTrack(tx, place, number, caller);
+    if (!canWrite(found.opened)) throw noWriter();
     return found;
   }
 

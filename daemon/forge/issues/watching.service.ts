@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import {
   listSubscribers,
   listSubscriptions,
@@ -17,10 +17,9 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openIssue, openIssues } from "./issue-access.ts";
-import { openRepository } from "../repositories/open-repository.ts";
-import type { IssuePath } from "./issue-requests.ts";
+import type { GrantedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import { openIssue } from "./issue-access.ts";
 
 /** Whether a user is subscribed to a repository or an issue, and since when (epoch milliseconds). */
 export interface Watch {
@@ -37,17 +36,18 @@ export type Watching = ReturnType<typeof createWatching>;
 /** Creates the service of watches and subscriptions. */
 export function createWatching({ db }: { readonly db: Database }) {
   return {
-    /** Also refuses with `not_found` when the caller does not watch the repository. */
-    async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
-      const owned = await open(db, path, caller, "read");
+    /** Refuses with `not_found` when the caller does not watch the repository. */
+    async getWatch(owned: GrantedRepository, caller: ForgeCaller): Promise<Watch> {
+      assertScope(caller.scope, "read", owned);
       const since = await findWatch(db, owned.repository.id, caller.user.id);
       if (since === undefined) throw notFound();
       return { owned, number: undefined, isSubscribed: true, since };
     },
 
-    async watch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
+    async watch(opened: GrantedRepository, caller: ForgeCaller): Promise<Watch> {
       return db.transaction(async (tx) => {
-        const owned = await open(tx, path, caller, "write");
+        const owned = await reopenRepository(tx, opened);
+        assertScope(caller.scope, "write", owned);
         const ids = { repositoryId: owned.repository.id, userId: caller.user.id };
         await assertNotBlocked(tx, ids.userId, [owned.owner.id]);
         await insertWatch(tx, { ...ids, createdAt: tx.now });
@@ -56,8 +56,8 @@ export function createWatching({ db }: { readonly db: Database }) {
       });
     },
 
-    async unwatch(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const owned = await open(db, path, caller, "write");
+    async unwatch(owned: GrantedRepository, caller: ForgeCaller): Promise<void> {
+      assertScope(caller.scope, "write", owned);
       await deleteWatch(db, owned.repository.id, caller.user.id);
     },
 
@@ -65,9 +65,8 @@ export function createWatching({ db }: { readonly db: Database }) {
      * Returns the caller's subscription to an issue: the explicit one, else the implicit one of a watcher or the
      * author.
      */
-    async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
-      const issue = await openIssue(db, owned, path.index);
+    async check(owned: GrantedRepository, number: number, caller: ForgeCaller): Promise<Watch> {
+      const issue = await openIssue(db, owned, number);
       const { id } = caller.user;
       const isSubscribed =
         (await listSubscriptions(db, issue.id)).get(id) ??
@@ -77,26 +76,25 @@ export function createWatching({ db }: { readonly db: Database }) {
 
     /** Lists the users who subscribed to an issue and whom the caller may see. */
     async listSubscribers(
-      path: IssuePath,
+      owned: GrantedRepository,
+      number: number,
       caller: ForgeCaller | undefined,
       window: PageWindow,
     ): Promise<UserPage> {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions`);
-      const issue = await openIssue(db, owned, path.index);
+      const issue = await openIssue(db, owned, number);
       return listSubscribers(db, issue.id, { reader: toReader(caller), window: toRows(window) });
     },
 
     /** Sets a subscription. Only site administrators may set those of other users. Returns whether it changed. */
     async setSubscription(
-      path: IssuePath & { readonly user: string },
+      opened: GrantedRepository,
+      at: { readonly index: number; readonly user: string },
       caller: ForgeCaller,
       isSubscribed: boolean,
     ): Promise<boolean> {
-      const rest = `/issues/${path.index}/subscriptions/${encodeURIComponent(path.user)}`;
       return db.transaction(async (tx) => {
-        const owned = await openIssues(tx, path, caller, rest);
-        const issue = await openIssue(tx, owned, path.index);
-        const user = await findUserByName(tx, path.user);
+        const issue = await openIssue(tx, await reopenRepository(tx, opened), at.index);
+        const user = await findUserByName(tx, at.user);
         if (user?.kind !== "individual" || !isVisibleTo(user, caller.user)) throw notFound();
         if (user.id !== caller.user.id && !caller.user.isAdmin)
           throw new AppError(
@@ -107,15 +105,4 @@ export function createWatching({ db }: { readonly db: Database }) {
       });
     },
   };
-
-  async function open(
-    queries: Queries,
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    level: "read" | "write",
-  ): Promise<OwnedRepository> {
-    const owned = await openRepository(queries, path, caller, "/subscription", "any");
-    assertScope(caller.scope, level, owned);
-    return owned;
-  }
 }

@@ -191,3 +191,22 @@ test("the purge of an account closes the pull requests from its forks", async ()
   const reopened = await by("mira", "PATCH", `${path}/pulls/1`, { state: "open" });
   expect(reopened.status).toBe(412);
 });
+
+test("comments of a repository are those on the kinds that it has in use", async () => {
+  const path = await create(["topic"]);
+  const pull = (await open(path, "topic")).json;
+  const issue = (await by("mira", "POST", `${path}/issues`, { title: "roof" })).json;
+  await by("mira", "POST", `${path}/issues/${issue.number}/comments`, { body: "on the issue" });
+  await by("mira", "POST", `${path}/issues/${pull.number}/comments`, { body: "on the pull" });
+  const texts = async () =>
+    (await by("mira", "GET", `${path}/issues/comments`)).json.map(
+      ({ body }: { body: string }) => body,
+    );
+  expect(await texts()).toEqual(["on the issue", "on the pull"]);
+  await by("mira", "PATCH", path, { has_issues: false });
+  const ofPulls = await by("mira", "GET", `${path}/issues/comments`);
+  expect(ofPulls.headers.get("x-total-count")).toBe("1");
+  expect(await texts()).toEqual(["on the pull"]);
+  await by("mira", "PATCH", path, { has_issues: true, has_pull_requests: false });
+  expect(await texts()).toEqual(["on the issue"]);
+});

@@ -153,6 +153,7 @@ export const issueEndpoints = {
           mentioned_by: queryText,
           sort: issueOrder,
         },
+        on: repository("issues_or_pulls", "read"),
         refuses: [422],
       }),
       createIssue: create(
@@ -246,11 +247,11 @@ export const issueEndpoints = {
       id: { user: z.string() },
       shape: userShape,
       gate: openTo("issue"),
+      on: repository("issues_or_pulls", "read"),
       acceptsArchived: true,
     },
     ({ list, operation }) => ({
       listIssueSubscriptions: list("The users who subscribed to an issue", {
-        on: repository("issues_or_pulls", "read"),
         apiOnly: "who else listens is nothing that a person at a terminal acts on",
       }),
       checkIssueSubscription: operation({
@@ -259,7 +260,6 @@ export const issueEndpoints = {
         summary: "Whether you are subscribed to an issue",
         replies: { 200: watchShape },
         gate: forgeUser("issue"),
-        on: repository("issues_or_pulls", "read"),
         apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
       }),
       subscribeToIssue: operation({

@@ -53,12 +53,15 @@ export const trackedTimeEndpoints = {
       id: { id: pathInteger },
       shape: trackedTimeShape,
       gate: forgeUser("issue"),
+      on: {
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write", { checkedBy: "service" }),
+      },
       refuses: [400],
     },
     ({ list, remove, operation }) => ({
       listIssueTimes: list("The time tracked on an issue; without write access only your own", {
         filters: { user: trimmedQueryText, ...range },
-        on: repository("issues_or_pulls", "read"),
         refuses: [422],
       }),
       addIssueTime: operation({
@@ -74,7 +77,6 @@ export const trackedTimeEndpoints = {
           user_name: optionalText(),
         }),
         replies: { 200: trackedTimeShape },
-        on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
         refuses: [423],
       }),
       resetIssueTimes: operation({
@@ -95,6 +97,7 @@ export const trackedTimeEndpoints = {
       id: { user: z.string() },
       shape: trackedTimeShape,
       gate: forgeUser("repository"),
+      on: repository("issues", "read"),
       refuses: [400],
     },
     ({ list, operation }) => ({
@@ -102,7 +105,6 @@ export const trackedTimeEndpoints = {
         "The time tracked in a repository; without write access only your own",
         {
           filters: { user: trimmedQueryText, ...range },
-          on: repository("issues_or_pulls", "read"),
           refuses: [422],
         },
       ),

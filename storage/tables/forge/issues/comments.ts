@@ -165,18 +165,25 @@ export async function listCommentsOfRepository(
   db: Queries,
   {
     repositoryId,
+    isPull,
     since,
     before,
-  }: Omit<CommentFilter, "issueId"> & { readonly repositoryId: RepositoryId },
+  }: Omit<CommentFilter, "issueId"> & {
+    readonly repositoryId: RepositoryId;
+    /** Whether the comments are those on pull requests, or those on issues; on both if undefined. */
+    readonly isPull: boolean | undefined;
+  },
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly comments: readonly ForgeComment[]; readonly total: number }> {
   const conditions = [
     "kind = 'comment'",
-    "issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)",
+    `issue_id IN (SELECT i.id FROM forge_issues i
+       WHERE i.repository_id = ?${isPull === undefined ? "" : " AND i.is_pull = ?"})`,
     ...(since === undefined ? [] : ["updated_at >= ?"]),
     ...(before === undefined ? [] : ["updated_at <= ?"]),
   ];
-  const values = [repositoryId, since, before].filter((value) => value !== undefined);
+  const kind = isPull === undefined ? undefined : Number(isPull);
+  const values = [repositoryId, kind, since, before].filter((value) => value !== undefined);
   const where = conditions.join(" AND ");
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
