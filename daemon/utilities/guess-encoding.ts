@@ -25,6 +25,9 @@ const SCRIPTS: readonly (readonly [encodings: readonly string[], letters: string
   [["windows-1255"], "יוהלאתרבםמנשדקח"],
   [["windows-1256"], "اليمونترةبعدسفهك"],
 ];
+/** Letters and marks of Thai, of which its text consists almost alone; pairs of bytes of other languages have others between them. */
+const THAI = "กขคงจชซณดตถทธนบปผพฟภมยรลวศษสหอะัาำิีึืุูเแโใไๅๆ็่้์";
+const THAI_SHARE_MIN = 0.85;
 /** Share of the letters outside ASCII that are frequent ones, in text of a script. */
 const FREQUENT_SHARE_MIN = 0.6;
 /** Letters outside ASCII, of all, in text of another script than the Latin one. */
@@ -41,6 +44,9 @@ export function guessEncoding(bytes: Uint8Array): string {
     label: name.toLowerCase(),
     confidence,
   }));
+  // The detector knows no Thai and takes its bytes for pairs.
+  if (isForeign(sample) && shareOf(sample, "windows-874", THAI) >= THAI_SHARE_MIN)
+    return "windows-874";
   const [best] = guesses;
   const isSure = best !== undefined && best.confidence >= CONFIDENCE_MIN;
   if (isSure && PAIRED.has(best.label) && isValid(sample, best.label)) return best.label;
@@ -61,18 +67,28 @@ function isValid(sample: Uint8Array, label: string): boolean {
 
 /** Finds the encoding in which text of another script consists of that script's frequent letters, in lower case. */
 function findScript(sample: Uint8Array): string | undefined {
+  if (!isForeign(sample)) return undefined;
+  let best: { readonly label: string; readonly share: number } | undefined;
+  for (const [encodings, letters] of SCRIPTS)
+    for (const label of encodings) {
+      const share = shareOf(sample, label, letters);
+      if (share >= FREQUENT_SHARE_MIN && share > (best?.share ?? 0)) best = { label, share };
+    }
+  return best?.label;
+}
+
+/** Whether most letters are outside ASCII. */
+function isForeign(sample: Uint8Array): boolean {
   let [foreign, ascii] = [0, 0];
   for (const byte of sample)
     if (byte >= 0x80) foreign += 1;
     else if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) ascii += 1;
-  if (foreign < FOREIGN_LETTERS_MIN || foreign / (foreign + ascii) < FOREIGN_SHARE_MIN)
-    return undefined;
-  let best: { readonly label: string; readonly share: number } | undefined;
-  for (const [encodings, letters] of SCRIPTS)
-    for (const label of encodings) {
-      const text = new TextDecoder(label).decode(sample);
-      const share = [...text].filter((letter) => letters.includes(letter)).length / foreign;
-      if (share >= FREQUENT_SHARE_MIN && share > (best?.share ?? 0)) best = { label, share };
-    }
-  return best?.label;
+  return foreign >= FOREIGN_LETTERS_MIN && foreign / (foreign + ascii) >= FOREIGN_SHARE_MIN;
+}
+
+/** The share of the bytes outside ASCII that are some letters in an encoding. */
+function shareOf(sample: Uint8Array, label: string, letters: string): number {
+  const foreign = sample.reduce((sum, byte) => sum + (byte >= 0x80 ? 1 : 0), 0);
+  const text = new TextDecoder(label).decode(sample);
+  return [...text].filter((letter) => letters.includes(letter)).length / foreign;
 }

@@ -114,7 +114,18 @@ function decodeUtf32(bytes: Uint8Array, encoding: Utf32): string {
   return parts.join("").replace(/^\ufeff/, "");
 }
 
-/** Detects UTF-16 by its byte order mark, or by a zero beside almost every byte and no control characters. */
+/** Blocks of 256 characters that a text of one alphabet uses: Latin with its spaces, its own and punctuation. */
+const BLOCKS_MAX = 3;
+/** Bytes from which the alphabet of a text is told. */
+const ALPHABET_BYTES_MIN = 24;
+
+/** Whether the upper bytes of a sample of UTF-16, which begin at `from`, name few blocks of characters. */
+function isOfOneScript(sample: Uint8Array, from: 0 | 1): boolean {
+  const upper = new Set(sample.filter((_, index) => index % 2 === from));
+  return sample.length >= ALPHABET_BYTES_MIN && upper.size <= BLOCKS_MAX;
+}
+
+/** Detects UTF-16 by its byte order mark, or by the zeros beside its characters or spaces and no control characters. */
 function detectUtf16(bytes: Uint8Array): Utf16 | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
@@ -123,8 +134,10 @@ function detectUtf16(bytes: Uint8Array): Utf16 | undefined {
   const zeros: [even: number, odd: number] = [0, 0];
   for (const [index, byte] of sample.entries()) if (byte === 0) zeros[index % 2 === 0 ? 0 : 1] += 1;
   const [even, odd] = zeros;
-  if ((even > 0 && odd > 0) || even + odd < (sample.length / 2) * LATIN_SHARE_MIN) return undefined;
+  if ((even > 0 && odd > 0) || even + odd === 0) return undefined;
   const encoding = odd > 0 ? "utf-16le" : "utf-16be";
+  const isLatin = even + odd >= (sample.length / 2) * LATIN_SHARE_MIN;
+  if (!isLatin && !isOfOneScript(sample, odd > 0 ? 1 : 0)) return undefined;
   // oxlint-disable-next-line no-control-regex -- control characters tell a table of small numbers from text
   return /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(new TextDecoder(encoding).decode(sample))
     ? undefined

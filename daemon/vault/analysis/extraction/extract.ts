@@ -1,6 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { fileTypeFromFile } from "file-type";
-import { extractEpub, extractOffice, extractOpenDocument } from "./office.ts";
+import { extractEpub, extractOffice, extractOpenDocument, findPackageType } from "./office.ts";
 import { recognizePicture } from "./ocr.ts";
 import { type Extraction, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
@@ -244,7 +244,8 @@ async function readHiddenPdf(
 async function sniff(path: string): Promise<string | undefined> {
   // The byte order mark of UTF-16 looks like the start of an MPEG frame.
   if (hasWideMark(await readHead(path, 4))) return undefined;
-  return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+  const mime = (await fileTypeFromFile(path).catch(() => undefined))?.mime;
+  return mime === "application/zip" ? ((await findPackageType(path)) ?? mime) : mime;
 }
 
 /** Unescapes characters in JSON, so that a search finds the words that they are in or beside. */

@@ -21,7 +21,7 @@ export async function extractMail(bytes: Uint8Array, sink: TextSink, depth = 0):
     sink.breakLine();
   }
   // A plain part without a text says nothing: another one is the message (RFC 2046, 5.1.4).
-  if (mail.text?.trim()) sink.add(mail.text);
+  if (mail.text !== undefined && /[^\s\p{Cf}]/u.test(mail.text)) sink.add(mail.text);
   else if (mail.html) extractHtml(mail.html, sink);
   for (const { filename, mimeType, content } of mail.attachments) {
     sink.breakLine();

@@ -2,8 +2,8 @@
 const SIGNIFICANT_DIGITS = 15;
 
 /**
- * Writes a number by the pattern of its cell where that adds what the number lacks: a percent sign or a currency (ECMA-376,
- * 18.8.31). Other patterns only arrange digits; the number stays as it can be searched for.
+ * Writes a number by the pattern of its cell where that adds what the number lacks: a percent sign, a currency or the zeros
+ * and text of a code, such as a postal code (ECMA-376, 18.8.31). Other patterns only arrange digits; the number stays as it can be searched for.
  */
 export function formatNumber(raw: string, pattern: string | undefined): string {
   const number = Number(raw);
@@ -16,8 +16,10 @@ export function formatNumber(raw: string, pattern: string | undefined): string {
   const isNegative = number < 0;
   const section =
     (isNegative ? sections[1] : number === 0 ? sections[2] : undefined) ?? sections[0];
-  if (section === undefined || !/[0#?]/.test(bare(section)) || !isMeaningful(section)) return plain;
+  if (section === undefined || !/[0#?]/.test(bare(section))) return plain;
   const sign = isNegative && (sections.length < 2 || sections[1] === "") ? "-" : "";
+  if (isCode(section, number)) return sign + fillCode(section, Math.abs(number));
+  if (!isMeaningful(section)) return plain;
   return sign + fill(section, Math.abs(number));
 }
 
@@ -46,6 +48,37 @@ function isMeaningful(section: string): boolean {
   );
 }
 
+/** Whether a section shows a whole number as a code: with leading zeros, or with text before its digits or among them. */
+function isCode(section: string, number: number): boolean {
+  if (!Number.isSafeInteger(number) || !/^#*0+$/.test(bare(section).replace(/[\s()-]/g, "")))
+    return false;
+  return /0.*0/.test(section) || /(?:"[^"]+"|\\.).*[0#]/u.test(section);
+}
+
+/** Puts the digits of a code into their places, from the last one; those that are left go before the first place. */
+function fillCode(section: string, number: number): string {
+  const tokens = [...section.matchAll(TOKENS)].map(([token]) => token);
+  const places = tokens.filter((token) => /^[0#]$/.test(token));
+  const digits = String(number).padStart(places.join("").replace(/^#+/, "").length, "0");
+  const extra = digits.length - places.length;
+  let at = 0;
+  const shown = tokens.map((token) => {
+    if (!/^[0#]$/.test(token)) return toLiteral(token);
+    const from = at + extra;
+    at += 1;
+    return at === 1 ? digits.slice(0, Math.max(0, from + 1)) : (digits[from] ?? "");
+  });
+  return shown.join("").trim();
+}
+
+/** What a token of a pattern that is no place for a digit shows. */
+function toLiteral(token: string): string {
+  if (token.startsWith('"')) return token.slice(1, token.endsWith('"') ? -1 : undefined);
+  if (token.startsWith("\\")) return token.slice(1);
+  if (token.startsWith("[$")) return token.slice(2).split(/[-\]]/)[0] ?? "";
+  return token.startsWith("[") || /^[_*]./u.test(token) ? "" : token;
+}
+
 function fill(section: string, number: number): string {
   const digits = bare(section);
   const percents = digits.split("%").length - 1;
@@ -65,12 +98,7 @@ function fill(section: string, number: number): string {
     if (/^[0#?.,]$/.test(token)) {
       if (!isWritten) written += value;
       isWritten = true;
-    } else if (token.startsWith('"'))
-      written += token.slice(1, token.endsWith('"') ? -1 : undefined);
-    else if (token.startsWith("\\")) written += token.slice(1);
-    else if (token.startsWith("[$")) written += token.slice(2).split(/[-\]]/)[0] ?? "";
-    else if (token.startsWith("[") || /^[_*]./u.test(token)) written += "";
-    else written += token;
+    } else written += toLiteral(token);
   }
   return written.trim();
 }

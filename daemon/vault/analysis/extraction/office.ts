@@ -31,6 +31,30 @@ export function extractOffice(path: string, sink: TextSink): Promise<void> {
   });
 }
 
+/** Types of packages that are neither templates nor have macros. */
+const PACKAGE_TYPES: Readonly<Record<MainPart["kind"], string>> = {
+  document: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  workbook: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  presentation: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+};
+
+/**
+ * Returns the type of a ZIP file that is an Office package by its relationships: a detector does not find its list of types
+ * when that has a name in other case. Undefined for any other ZIP file.
+ */
+export async function findPackageType(path: string): Promise<string | undefined> {
+  let type: string | undefined;
+  try {
+    await withArchive(path, async (archive) => {
+      if (archive.has("[Content_Types].xml") && archive.has("_rels/.rels"))
+        type = PACKAGE_TYPES[(await findMainPart(archive)).kind];
+    });
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+  }
+  return type;
+}
+
 /** Adds a Word document: body, diagrams, headers, footers, notes, comments. */
 async function addDocument(archive: Archive, main: MainPart, sink: TextSink): Promise<void> {
   addXmlText(main.xml, sink, officeRules);

@@ -23,6 +23,8 @@ interface PdfAnnotation {
   /** The lines of its appearance. */
   readonly textContent?: readonly string[];
   readonly contentsObj?: { readonly str?: string };
+  /** Rich text, which a reader shows where there is neither appearance nor plain text. */
+  readonly richText?: { readonly str?: string } | null;
 }
 
 /**
@@ -49,13 +51,13 @@ export async function readAnnotations(page: PDFPageProxy, printed: string): Prom
 }
 
 function toLines(annotation: PdfAnnotation, stamps: ReadonlyMap<string, string>): string[] {
-  const { id = "", subtype, textContent, contentsObj } = annotation;
+  const { id = "", subtype, textContent, contentsObj, richText } = annotation;
   if (subtype === "Widget") return toValues(annotation).flatMap((value) => value.split(/\r\n?|\n/));
   if (subtype === "Stamp") return (stamps.get(id) ?? "").split("\n");
   if (subtype !== "FreeText") return [];
   const drawn = (textContent ?? []).filter((line) => line.trim() !== "");
   if (drawn.length > 0) return drawn;
-  return (contentsObj?.str ?? "").split(/\r\n?|\n/);
+  return (contentsObj?.str || (richText?.str ?? "")).split(/\r\n?|\n/);
 }
 
 /** Width between letters, in thousandths of the font's size, that is a space. */

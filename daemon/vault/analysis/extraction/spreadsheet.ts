@@ -71,19 +71,45 @@ async function addNotes(archive: Archive, part: string, sink: TextSink): Promise
     await addRelated(archive, drawn, ["diagramData"], sink, officeRules);
     await addRelated(archive, drawn, CHARTS, sink, chartRules);
   }
-  // A comment with answers is stored twice: the older form is for programs that do not know the newer one.
-  const threads = links.filter(({ type }) => type === "threadedComment");
-  const comments = threads.length > 0 ? ["threadedComment"] : ["comments"];
-  await addRelated(archive, links, comments, sink, commentRules);
+  const threaded = new Set<string>();
+  for (const { type, target } of links)
+    if (type === "threadedComment")
+      for (const { ref } of attributesOf((await archive.read(target)) ?? "<none/>", type))
+        if (ref !== undefined) threaded.add(ref);
+  await addRelated(archive, links, ["threadedComment"], sink, threadRules);
+  for (const { type, target } of links)
+    if (type === "comments") addComments((await archive.read(target)) ?? "<none/>", threaded, sink);
 }
 
-/** The texts of comments; a newer one has its text without runs. */
-const commentRules: XmlTextRules = {
+/** The texts of comments with answers, which have no runs. */
+const threadRules: XmlTextRules = {
   content: new Set(["text"]),
-  lines: new Set(["comment", "threadedComment"]),
+  lines: new Set(["threadedComment"]),
   spaces: new Set(),
-  hidden: new Set(["rPh"]),
+  hidden: new Set(),
 };
+
+/** Adds the comments of cells without a thread: of a thread, the part has a copy for programs that do not know threads. */
+function addComments(xml: string, threaded: ReadonlySet<string>, sink: TextSink): void {
+  let ref = "";
+  let inText = false;
+  let phonetic = 0;
+  parseXml(xml, {
+    open: (local, attributes) => {
+      if (local === "comment") ref = attributes["ref"] ?? "";
+      if (local === "text") inText = true;
+      if (local === "rPh") phonetic += 1;
+    },
+    text: (text) => {
+      if (inText && phonetic === 0 && !threaded.has(ref)) sink.add(text);
+    },
+    close: (local) => {
+      if (local === "text") inText = false;
+      if (local === "rPh") phonetic -= 1;
+      if (local === "comment") sink.breakLine();
+    },
+  });
+}
 
 interface Sheet {
   /** Undefined in a workbook that does not list its sheets. */

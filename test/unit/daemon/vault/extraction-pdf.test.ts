@@ -131,15 +131,16 @@ describe("text that was filled in", () => {
       return `<</Type/XObject/Subtype/Form/BBox[0 0 300 20]/Resources<</Font<</F1 5 0 R>>>>/Length ${operators.length}>>stream\n${operators}\nendstream `;
     };
     const note = (rest: string, y: number) => `<</Type/Annot/Rect[60 ${y} 360 ${y + 20}]${rest}>>`;
-    const page = pdf(at(60, 780, "Plan"), { page: "/Annots[10 0 R 11 0 R 12 0 R 13 0 R]" }, [
+    const page = pdf(at(60, 780, "Plan"), { page: "/Annots[10 0 R 11 0 R 12 0 R 13 0 R 16 0 R]" }, [
       note("/Subtype/FreeText/Contents(boiler here)/AP<</N 14 0 R>>", 700),
       note("/Subtype/FreeText/Contents(tap there)", 650),
       note("/Subtype/Stamp/Contents(a remark)/AP<</N 15 0 R>>", 600),
       note("/Subtype/FreeText/F 2/Contents(hidden)", 550),
       stream("boiler here"),
       stream("APPROVED"),
+      note("/Subtype/FreeText/RC(<body><p>rich meter</p></body>)", 500),
     ]);
-    expect(await textOf(page)).toBe("Plan\nboiler here\ntap there\nAPPROVED");
+    expect(await textOf(page)).toBe("Plan\nboiler here\ntap there\nAPPROVED\nrich meter");
   });
 });
 
