@@ -165,7 +165,7 @@ const PROGRESS_BYTES = 8 * 1024;
  */
 export function cutUnreadResponse(response: ServerResponse, checkMs = PROGRESS_CHECK_MS): void {
   const { socket } = response;
-  if (socket === null) return;
+  if (socket === null || response.destroyed) return;
   let sentBytes = 0;
   let waited = false;
   const timer = setInterval(() => {

@@ -84,10 +84,13 @@ export function readFileParts(
     arrived += chunk.byteLength;
     if (arrived > bytesMax) fail(tooLarge());
   });
-  message.on("error", (error) => fail(new AppError("invalid_argument", LOST, { cause: error })));
+  const cut = (cause?: unknown) => fail(new AppError("invalid_argument", LOST, { cause }));
+  message.on("error", cut);
   message.once("close", () => {
-    if (!message.complete) fail(new AppError("invalid_argument", LOST));
+    if (!message.complete) cut();
   });
+  // Its events are over when the client has left before.
+  if (message.destroyed) cut(message.errored);
   message.pipe(parser);
   return iterate();
 

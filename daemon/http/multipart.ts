@@ -119,10 +119,13 @@ export function readMultipart(
     else file.then((part) => finish({ fields, file: part }), fail);
   });
   parser.on("error", fail);
-  message.on("error", (error) => fail(toMalformed("The form did not arrive whole.", error)));
+  const cut = (cause?: unknown) => fail(toMalformed("The form did not arrive whole.", cause));
+  message.on("error", cut);
   message.once("close", () => {
-    if (!message.complete) fail(toMalformed("The form did not arrive whole."));
+    if (!message.complete) cut();
   });
+  // Its events are over when the client has left before.
+  if (message.destroyed) cut(message.errored);
   message.pipe(parser);
   return promise;
 

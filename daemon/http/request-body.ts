@@ -94,7 +94,8 @@ const PROGRESS_BYTES = 8 * 1024;
  * against the client.
  */
 export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHECK_MS): void {
-  if (message.complete) return;
+  // The events of a message whose client has left are over.
+  if (message.complete || message.destroyed) return;
   const { socket } = message;
   let before = socket.bytesRead;
   const timer = setInterval(() => {
@@ -120,7 +121,7 @@ export function cutRevokedBody(
   isStillSignedIn: () => Promise<boolean>,
   checkMs = CREDENTIALS_CHECK_MS,
 ): void {
-  if (message.complete) return;
+  if (message.complete || message.destroyed) return;
   const check = async (): Promise<boolean> => {
     if (await isStillSignedIn()) return true;
     message.destroy(revokedMeanwhile());

@@ -24,6 +24,7 @@ export async function* readSmallBlobs(
     readonly commits?: readonly string[];
   },
 ): AsyncGenerator<Buffer, void, undefined> {
+  signal.throwIfAborted();
   const limit = `--filter=blob:limit=${bytesMax + 1}`;
   const lister = git.start(["rev-list", "--objects", "--no-object-names", limit, ...commits], {
     directory,

@@ -233,6 +233,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
       slot.watch(toWatched(child, transfer));
       const timer = setTimeout(child.stop, limits.transferMs);
       transfer.signal.addEventListener("abort", child.stop, { once: true });
+      if (transfer.signal.aborted) child.stop();
       pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
       child.ended
         .then(({ exitCode, stderr }) => {

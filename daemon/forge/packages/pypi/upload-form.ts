@@ -77,6 +77,8 @@ export async function readUploadForm(
   };
   stream.once("error", cut);
   stream.once("close", cut);
+  // Its events are over when the client has left before.
+  if (stream.destroyed) cut(stream.errored ?? undefined);
   stream.pipe(parser);
   try {
     await whole.promise;

@@ -56,6 +56,7 @@ function whileOpen(to: Writable): AbortSignal {
   const disconnected = new AbortController();
   to.on("error", () => disconnected.abort());
   to.on("close", () => disconnected.abort());
+  if (to.destroyed) disconnected.abort();
   return disconnected.signal;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { PassThrough, Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { ObjectStore } from "../../../../../storage/objects/object-store.ts";
@@ -81,3 +82,14 @@ test.each(["create", "write", "seal"] as const)(
     expect(kept.size).toBe(0);
   },
 );
+
+test("a form whose client has left before it is read is refused", async () => {
+  const { store, kept } = createStore();
+  const stream = new PassThrough();
+  stream.destroy();
+  await once(stream, "close");
+  await expect(readUploadForm(store, { headers, stream }, 100)).rejects.toMatchObject({
+    code: "invalid_argument",
+  });
+  expect(kept.size).toBe(0);
+});
