@@ -18,7 +18,8 @@ import { createContainerApi } from "./containers/container-api.ts";
 import { createContainerTokens } from "./containers/container-tokens.ts";
 import { containerImageRoutes, containerRoutes } from "./containers/containers.routes.ts";
 import { createContainerManifests } from "./containers/manifests.service.ts";
-import { type ContainerLimits, createContainerUploads } from "./containers/uploads.service.ts";
+import type { ContainerLimits } from "./containers/limits.ts";
+import { createContainerUploads } from "./containers/uploads.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
 import { pypiRoutes } from "./pypi/pypi.routes.ts";
@@ -49,7 +50,7 @@ export function createForgePackages(deps: ForgePackagesDeps) {
   const { urls, clock } = deps;
   const limits = deps.containerLimits;
   const tokens = createContainerTokens(deps);
-  const blobs = createContainerBlobs(deps);
+  const blobs = createContainerBlobs({ ...deps, limits });
   const manifests = createContainerManifests({ ...deps, limits });
   return {
     services: {

@@ -454,6 +454,11 @@ describe("hostile input", () => {
     // The same blob in another image counts once.
     const mount = `full/other/blobs/uploads/?mount=${digest}&from=full/own`;
     expect((await client.send("POST", mount)).status).toBe(201);
+    // A public blob of somebody else counts as if it had been uploaded.
+    const theirs = digestOf("z".repeat(900_000));
+    expect((await by("mira").putBlob("mira/own", "z".repeat(900_000))).status).toBe(201);
+    const taken = `full/other/blobs/uploads/?mount=${theirs}&from=mira/own`;
+    expect((await client.send("POST", taken)).status).toBe(413);
     const rest = "y".repeat(700_000);
     const full = await client.putBlob("full/own", rest);
     expect(full.status).toBe(413);

@@ -16,6 +16,7 @@ import { openObject } from "../../../utilities/open-object.ts";
 import { writeIfPossible } from "../../../utilities/within.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { getImageReader, getImageWriter } from "./image-access.ts";
+import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
 import { type ImageAt, parseDigest, refuse } from "./references.ts";
 
 /** A blob with its bytes. */
@@ -30,6 +31,7 @@ export interface ContainerBlobsDeps {
   readonly store: ObjectStore;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  readonly limits: ContainerLimits;
 }
 
 /** A request to give an image a blob of another one. */
@@ -47,7 +49,7 @@ export type ContainerBlobs = ReturnType<typeof createContainerBlobs>;
 const TOUCH_EVERY_MS = 3_600_000;
 
 /** Blobs of images. An image has only blobs that were uploaded to it or mounted, so nobody gets at bytes by their digest alone. */
-export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
+export function createContainerBlobs({ db, store, clock, limits }: ContainerBlobsDeps) {
   return {
     /** Opens a blob of an image. */
     async open(at: ImageAt, digest: string, caller: ForgeCaller | undefined): Promise<OpenedBlob> {
@@ -75,7 +77,7 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
 
     /**
      * Gives an image a blob of another image, which the caller must be able to read. Returns whether it did: otherwise the client
-     * uploads the bytes.
+     * uploads the bytes. Refuses with `too_large` a blob of another owner for which the images of this one have no room.
      */
     async mount(at: ImageAt, request: MountRequest, caller: ForgeCaller): Promise<boolean> {
       const { digest } = request;
@@ -89,6 +91,9 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
         const current = await findSource(tx, owner, request, caller);
         if (current?.sha256 !== source.sha256) return false;
         const { sha256, size } = current;
+        // One of the same owner takes no more room.
+        if (current.ownerId !== owner.id && size > (await findOwnerRoom(tx, owner.id, limits)))
+          throw ownerIsFull(limits);
         await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, sha256, size });
         return true;
       });

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
-import {
-  listContainerBlobs,
-  sumContainerBytes,
-} from "../../../../storage/tables/forge/packages/container-blobs.ts";
+import { listContainerBlobs } from "../../../../storage/tables/forge/packages/container-blobs.ts";
 import {
   type ContainerManifest,
   type ContainerReferrer,
@@ -34,6 +31,7 @@ import type { ForgeUrls } from "../../urls.ts";
 import { findLinkable, toRepositoryName } from "../repository-links.ts";
 import { readConfig } from "./config.ts";
 import { getImagePackage, getImageReader, getImageWriter } from "./image-access.ts";
+import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
 import { type ImageConfig, type ParsedManifest, readManifest, toShownLabels } from "./manifest.ts";
 import {
   CONTAINER,
@@ -44,7 +42,6 @@ import {
   type Reference,
   refuse,
 } from "./references.ts";
-import type { ContainerLimits } from "./uploads.service.ts";
 import { listByDigest, listTagsOf, removeManifest, removeTag, tagManifest } from "./versions.ts";
 
 /** A manifest with its bytes. */
@@ -263,14 +260,7 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
   }
 
   async function assertRoom(tx: Transaction, owner: ForgeUser, size: number): Promise<void> {
-    const { ownerBytesMax } = limits;
-    if (ownerBytesMax === 0) return;
-    if ((await sumContainerBytes(tx, owner.id)) + size > ownerBytesMax)
-      throw refuse(
-        "too_large",
-        "DENIED",
-        `the images of an owner may have ${ownerBytesMax} bytes in all (max_owner_container_bytes)`,
-      );
+    if (size > (await findOwnerRoom(tx, owner.id, limits))) throw ownerIsFull(limits);
   }
 
   async function linked(

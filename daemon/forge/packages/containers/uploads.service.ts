@@ -12,7 +12,6 @@ import {
   insertContainerBlob,
   insertContainerUpload,
   listContainerParts,
-  sumContainerBytes,
 } from "../../../../storage/tables/forge/packages/container-blobs.ts";
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 import { receivePlainBody, uploadTooLarge } from "../../../utilities/receive-body.ts";
@@ -20,6 +19,7 @@ import type { ForgeCaller } from "../../caller.ts";
 import { assembleBlob } from "./assemble.ts";
 import type { ContainerBlobs, MountRequest } from "./blobs.service.ts";
 import { getImageWriter } from "./image-access.ts";
+import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
 import { type ImageAt, parseDigest, refuse } from "./references.ts";
 
 /** An upload of an image. */
@@ -60,13 +60,7 @@ export interface ContainerUploadsDeps {
   readonly store: ObjectStore;
   readonly blobs: ContainerBlobs;
   readonly newUuid: () => string;
-  /** Maximum bytes of a blob, and of all images of an owner; 0 is no limit for an owner. */
   readonly limits: ContainerLimits;
-}
-
-export interface ContainerLimits {
-  readonly blobBytesMax: number;
-  readonly ownerBytesMax: number;
 }
 
 export type ContainerUploads = ReturnType<typeof createContainerUploads>;
@@ -180,7 +174,7 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
       if (found !== hex) throw digestMismatch();
       await db.transaction(async (tx) => {
         const { id: ownerId } = await getImageWriter(tx, at, caller);
-        if (object.size > (await findRoom(tx, ownerId, 0))) throw tooMuch();
+        if (object.size > (await findRoom(tx, ownerId, 0))) throw ownerIsFull(limits);
         await insertContainerBlob(tx, { ownerId, image: at.name, digest, ...object });
       });
     } finally {
@@ -207,7 +201,8 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
         const current = await getUpload(tx, at, caller);
         if (current.size !== upload.size) return { kind: "out_of_order", upload: current };
         // Other blobs may have arrived while the bytes of this one did.
-        if (part.size > (await findRoom(tx, current.ownerId, current.size))) throw tooMuch();
+        if (part.size > (await findRoom(tx, current.ownerId, current.size)))
+          throw ownerIsFull(limits);
         await appendContainerPart(tx, current, part);
         return { kind: "appended", upload: { ...current, size: current.size + part.size } };
       });
@@ -230,20 +225,11 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
 
   /** Returns how many more bytes an upload may have that has some already. */
   async function findRoom(queries: Queries, ownerId: UserId, size: number): Promise<number> {
-    const { blobBytesMax, ownerBytesMax } = limits;
+    const { blobBytesMax } = limits;
     if (size > blobBytesMax) throw uploadTooLarge(blobBytesMax);
-    if (ownerBytesMax === 0) return blobBytesMax - size;
-    const left = ownerBytesMax - (await sumContainerBytes(queries, ownerId));
-    if (left < 0) throw tooMuch();
+    const left = await findOwnerRoom(queries, ownerId, limits);
+    if (left < 0) throw ownerIsFull(limits);
     return Math.min(blobBytesMax - size, left);
-  }
-
-  function tooMuch() {
-    return refuse(
-      "too_large",
-      "DENIED",
-      `the images of an owner may have ${limits.ownerBytesMax} bytes in all (max_owner_container_bytes)`,
-    );
   }
 }
 

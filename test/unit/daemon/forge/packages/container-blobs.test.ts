@@ -30,7 +30,8 @@ test("a blob is pulled from a full disk, which does not record that it was asked
       open: async () => Readable.from(["bytes"]),
     } as unknown as ObjectStore;
     const clock = () => Date.now() + 24 * 3_600_000;
-    const blobs = createContainerBlobs({ db: full, store, clock });
+    const limits = { blobBytesMax: 10, ownerBytesMax: 0 };
+    const blobs = createContainerBlobs({ db: full, store, clock, limits });
     const caller = { user, actor: user, method: "basic_password", scope: undefined } as const;
     const opened = await blobs.open({ owner: "mira", name: "tools" }, digest, caller);
     expect(await (await opened.open()).toArray()).toEqual(["bytes"]);
