@@ -58,6 +58,8 @@ export interface ForgeCaller {
   readonly tokenId?: TokenId;
   /** The SSH key of an account; undefined for a deploy key. */
   readonly keyId?: KeyId;
+  /** Tells whether the token has ended since it was found; absent for credentials that do not end by themselves. */
+  readonly hasEnded?: () => boolean;
   /** The token's scope in normal form; undefined for a password, which is unrestricted. */
   readonly scope: string | undefined;
 }

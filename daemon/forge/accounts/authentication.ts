@@ -249,14 +249,14 @@ function headerOf(request: ServerRequest, name: string): string {
 
 /**
  * Authenticates the caller of a long-lived response again. Returns the user on whose behalf the caller acts, undefined
- * if the credentials are no longer valid: the token was deleted, the password changed, or the account may no longer
- * sign
- * in or impersonate.
+ * if the credentials are no longer valid: the token was deleted or has ended, the password changed, or the account may no
+ * longer sign in or impersonate.
  */
 export async function findStillSignedIn(
   db: Queries,
-  { actor, user, method, tokenId, scope }: ForgeCaller,
+  { actor, user, method, tokenId, hasEnded, scope }: ForgeCaller,
 ): Promise<ForgeUser | undefined> {
+  if (hasEnded?.() === true) return undefined;
   const owner = await findUserById(db, actor.id);
   if (owner === undefined || !owner.isActive || owner.prohibitLogin || owner.mustChangePassword)
     return undefined;

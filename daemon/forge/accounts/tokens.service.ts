@@ -32,10 +32,17 @@ export interface MadeToken {
 }
 
 /** The caller who creates a token, whose scope bounds the new one. */
-export interface TokenCreator {
+export interface TokenCreator extends Pick<ForgeCaller, "hasEnded"> {
   /** The authenticating token's scope; undefined for a password. */
   readonly scope: string | undefined;
 }
+
+/** What a secret gives: as in `ForgeCaller`. */
+type TokenOwner = Pick<ForgeCaller, "hasEnded"> & {
+  readonly tokenId: TokenId;
+  readonly user: ForgeUser;
+  readonly scope: string;
+};
 
 export type Tokens = ReturnType<typeof createTokens>;
 
@@ -74,13 +81,15 @@ export function createTokens({ db, clock, random }: TokensDeps) {
 
     /**
      * Creates a token. Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
-     * for scopes that the caller's token does not include.
+     * for scopes that the caller's token does not include, and for a token that ends by itself: the new one would outlive it.
      */
     async create(
       creator: TokenCreator,
       username: string,
       { name, scopes }: { readonly name: string; readonly scopes: readonly string[] },
     ): Promise<MadeToken> {
+      if (creator.hasEnded !== undefined)
+        throw new AppError("forbidden", "the token of an application cannot create access tokens");
       const owner = await ownerOf(username);
       const nameUsed = () =>
         new AppError("invalid_argument", "access token name has been used already");
@@ -129,18 +138,15 @@ export function createTokens({ db, clock, random }: TokensDeps) {
     },
 
     /** Finds the token of a secret, with its owner and scope. Updates its last use, at most once a minute. */
-    async find(
-      secret: string,
-    ): Promise<
-      { readonly tokenId: TokenId; readonly user: ForgeUser; readonly scope: string } | undefined
-    > {
+    async find(secret: string): Promise<TokenOwner | undefined> {
       const token = await findBySecret(secret);
       if (token === undefined || hasEnded(token)) return undefined;
       const user = await findUserById(db, token.userId);
       if (user === undefined) return undefined;
       const recording = recordUse(token);
       if (recording !== undefined) await recording;
-      return { tokenId: token.id, user, scope: token.scope };
+      const ends = token.expiresAt === undefined ? {} : { hasEnded: () => hasEnded(token) };
+      return { tokenId: token.id, user, scope: token.scope, ...ends };
     },
   };
 

@@ -2,7 +2,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { listOrganizationsOf } from "../../../storage/tables/forge/accounts/orgs.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import { grantsScope } from "../accounts/scopes.ts";
+import { grantsScope, isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createIdentityTokens, type IdentityTokensDeps } from "./identity-tokens.ts";
@@ -37,19 +37,20 @@ export function createIdentityClaims(deps: IdentityClaimsDeps) {
     async describeCaller(caller: ForgeCaller | undefined) {
       if (caller === undefined) throw new AppError("unauthenticated", "a token is required");
       const words = await findIdentityScope(caller);
-      if (words !== undefined && words.length > 0) return describe(caller.user, words);
+      const isNarrow = isPublicOnly(caller);
+      if (words !== undefined && words.length > 0) return describe(caller.user, words, isNarrow);
       if (!grantsScope(caller.scope, "read", "user"))
         throw new AppError("forbidden", "the token does not have the scope openid");
-      return describe(caller.user, words ?? identityWords);
+      return describe(caller.user, words ?? identityWords, isNarrow);
     },
 
     /** Signs the identity token of a sign-in; undefined if its scope lacks `openid`. */
     async sign(issued: IssuedTokens): Promise<string | undefined> {
-      const words = fromScopeText(issued.scope).identity;
+      const { identity: words, token } = fromScopeText(issued.scope);
       if (!words.includes("openid")) return undefined;
       const issuedAt = clock();
       const claims = {
-        ...(await describe(issued.user, words)),
+        ...(await describe(issued.user, words, token.publicOnly)),
         iss: urls.publicUrl(),
         aud: issued.clientId,
         ...(issued.nonce === "" ? {} : { nonce: issued.nonce }),
@@ -61,8 +62,9 @@ export function createIdentityClaims(deps: IdentityClaimsDeps) {
     },
   };
 
-  async function describe(user: ForgeUser, words: readonly string[]) {
-    const window = { limit: GROUPS_MAX, offset: 0, isPublicOnly: false };
+  /** @param isNarrow the token has the scope `public-only` */
+  async function describe(user: ForgeUser, words: readonly string[], isNarrow: boolean) {
+    const window = { limit: GROUPS_MAX, offset: 0, isPublicOnly: isNarrow };
     const groups = words.includes("groups")
       ? (await listOrganizationsOf(db, user.id, window)).organizations.map(({ name }) => name)
       : [];

@@ -22,7 +22,7 @@ import {
   takeRefreshToken,
 } from "../../../storage/tables/forge/accounts/oauth.ts";
 import {
-  deleteExpiredTokens,
+  deleteOldTokens,
   findTokenById,
   insertToken,
 } from "../../../storage/tables/forge/accounts/tokens.ts";
@@ -40,6 +40,7 @@ import {
   toRedirect,
 } from "./authorization-requests.ts";
 import { fromScopeText, isCovered, toScopeText } from "./oauth-scope.ts";
+import { findRedirectUri } from "./redirect-uri.ts";
 
 const MINUTE_MS = 60_000;
 /** Lifetimes: of a code, as Gitea's of an access token, and of a refresh token. */
@@ -48,6 +49,8 @@ const ACCESS_MS = 60 * MINUTE_MS;
 const REFRESH_MS = 30 * 24 * 60 * MINUTE_MS;
 /** Sign-ins of one application and user at a time: a new one ends the oldest. */
 const SIGN_INS_MAX = 50;
+/** Access tokens of one sign-in: a refresh beyond ends the oldest, which the program has replaced long ago. */
+const TOKENS_MAX = 10;
 /** Grants that are listed. */
 const GRANTS_MAX = 200;
 const SECRET_BYTES = 32;
@@ -99,39 +102,28 @@ export function createOauthProvider({ db, clock, random, newUuid, publicUrl }: O
       checkAuthorizationRequest(db, parameters, publicUrl()),
 
     /**
-     * Returns whether the user need not be asked: the user has consented to no less, and the client is one that another program cannot
-     * pretend to be, or that its owner trusts.
+     * Returns the address with a code for the application if the user need not be asked: the user has consented to no less, and the
+     * client is one that another program cannot pretend to be, or that its owner trusts. Undefined if the user must be asked.
      */
-    async hasConsent(
-      { application, scope }: AuthorizationRequest,
-      user: ForgeUser,
-    ): Promise<boolean> {
-      if (!application.isConfidential && !application.skipsConsent) return false;
-      const grant = await findGrant(db, user.id, application.id);
-      return grant !== undefined && isCovered(scope, fromScopeText(grant.scope));
+    async approveAgain(request: AuthorizationRequest, user: ForgeUser): Promise<URL | undefined> {
+      if (mustAsk(request.application)) return undefined;
+      const code = await db.transaction(async (tx) => {
+        if (mustAsk(await reopenApplication(tx, request))) return undefined;
+        const grant = await findCoveringGrant(tx, request, user);
+        return grant && recordSignIn(tx, request, grant);
+      });
+      return code === undefined ? undefined : toRedirect(request, publicUrl(), { code });
     },
 
     /** Records the consent of a user, and returns the address with a code for the application. */
     async approve(request: AuthorizationRequest, user: ForgeUser): Promise<URL> {
-      const code = `gta_${makeSecret()}`;
-      const scope = toScopeText(request.scope);
-      await db.transaction(async (tx) => {
-        const applicationId = request.application.id;
-        const known = await findGrant(tx, user.id, applicationId);
-        const isKnown = known !== undefined && isCovered(request.scope, fromScopeText(known.scope));
-        const grant = isKnown
-          ? known
-          : await saveGrant(tx, { userId: user.id, applicationId, scope });
-        const signIn = {
-          grantId: grant.id,
-          scope,
-          codeHash: toHash(code),
-          redirectUri: request.sentRedirectUri,
-          codeChallenge: request.codeChallenge,
-          nonce: request.nonce,
-          expiresAt: tx.now + CODE_MS,
-        };
-        await insertSignIn(tx, signIn, SIGN_INS_MAX);
+      const code = await db.transaction(async (tx) => {
+        const { id: applicationId } = await reopenApplication(tx, request);
+        const scope = toScopeText(request.scope);
+        const grant =
+          (await findCoveringGrant(tx, request, user)) ??
+          (await saveGrant(tx, { userId: user.id, applicationId, scope }));
+        return recordSignIn(tx, request, grant);
       });
       return toRedirect(request, publicUrl(), { code });
     },
@@ -172,6 +164,46 @@ export function createOauthProvider({ db, clock, random, newUuid, publicUrl }: O
       if (!(await deleteGrant(db, user.id, toOauthGrantId(id)))) throw notFound();
     },
   };
+
+  /** Returns the application of a request. Refuses with `conflict` when it was deleted, or has lost the address, meanwhile. */
+  async function reopenApplication(
+    tx: Transaction,
+    { application: { clientId }, sentRedirectUri, redirectUri }: AuthorizationRequest,
+  ): Promise<OauthApplication> {
+    const application = await findApplicationByClientId(tx, clientId);
+    if (application === undefined || findRedirectUri(application, sentRedirectUri) !== redirectUri)
+      throw new AppError("conflict", "the application was changed meanwhile: begin again there");
+    return application;
+  }
+
+  async function findCoveringGrant(
+    tx: Transaction,
+    { application, scope }: AuthorizationRequest,
+    user: ForgeUser,
+  ): Promise<OauthGrant | undefined> {
+    const grant = await findGrant(tx, user.id, application.id);
+    return grant && isCovered(scope, fromScopeText(grant.scope)) ? grant : undefined;
+  }
+
+  /** Begins a sign-in, and returns its code. */
+  async function recordSignIn(
+    tx: Transaction,
+    { scope, sentRedirectUri, codeChallenge, nonce }: AuthorizationRequest,
+    { id: grantId }: OauthGrant,
+  ): Promise<string> {
+    const code = `gta_${makeSecret()}`;
+    const signIn = {
+      grantId,
+      scope: toScopeText(scope),
+      codeHash: toHash(code),
+      redirectUri: sentRedirectUri,
+      codeChallenge,
+      nonce,
+      expiresAt: tx.now + CODE_MS,
+    };
+    await insertSignIn(tx, signIn, SIGN_INS_MAX);
+    return code;
+  }
 
   async function authenticateClient({
     clientId,
@@ -225,7 +257,7 @@ export function createOauthProvider({ db, clock, random, newUuid, publicUrl }: O
       if (signIn.expiresAt <= clock()) return "unknown";
       const next = makeRefreshToken(key);
       if (!(await takeRefreshToken(tx, signIn, next.stored))) return revoke(tx, signIn);
-      await deleteExpiredTokens(tx, signIn.id);
+      await deleteOldTokens(tx, signIn.id, TOKENS_MAX - 1);
       return issue(tx, { signIn, application, refreshToken: next.token, ...owned });
     });
     return toIssued(outcome);
@@ -291,6 +323,9 @@ export function createOauthProvider({ db, clock, random, newUuid, publicUrl }: O
     };
   }
 }
+
+const mustAsk = ({ isConfidential, skipsConsent }: OauthApplication): boolean =>
+  !isConfidential && !skipsConsent;
 
 type ExchangeOutcome = IssuedTokens | "unknown" | "challenge" | "redirect" | "replayed";
 

@@ -36,8 +36,8 @@ async function authorize(
   if (checked.kind === "refused") return { kind: "leave", to: checked.to };
   // The policy of the form of the sign-in does not allow a redirect to another server.
   const isFromForm = request.headers.referer?.split("?", 1).join().endsWith(SIGN_IN) === true;
-  if (!isFromForm && (await oauth.hasConsent(checked, session.caller.user)))
-    return { kind: "leave", to: await oauth.approve(checked, session.caller.user) };
+  const to = isFromForm ? undefined : await oauth.approveAgain(checked, session.caller.user);
+  if (to !== undefined) return { kind: "leave", to };
   return showConsent(checked, request.query, session);
 }
 

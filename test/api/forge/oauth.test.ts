@@ -250,6 +250,42 @@ describe("sign-in of a public client", () => {
 });
 
 describe("replays and races", () => {
+  test("a stream that the token of an application has opened ends with the token", async () => {
+    await people.by("mira", "POST", "/user/repos", { name: "noticed" });
+    const { access_token: token } = await signInTea("read:notification,write:notification");
+    const response = await fetch(`${daemon.url}/api/v1/notifications/stream`, {
+      headers: { Authorization: `token ${token}` },
+    });
+    expect(response.status).toBe(200);
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.done).toBe(false);
+    now += 60 * 60_000 + 1;
+    // A change of the mailbox wakes the stream.
+    await people.by("nora", "POST", "/repos/mira/noticed/issues", { title: "a" });
+    for (let isOpen = true; isOpen;) isOpen = (await reader?.read())?.done === false;
+  });
+
+  test("an application makes no token that would outlive its own", async () => {
+    const { access_token: token } = await signInTea("write:user");
+    const json = { name: "mine", scopes: ["read:user"] };
+    const made = await daemon.request("/api/v1/users/mira/tokens", {
+      basic: `mira:${token}`,
+      json,
+    });
+    expect(made.status).toBe(403);
+  });
+
+  test("a program that refreshes without end has ten access tokens at most", async () => {
+    let issued = await signInTea();
+    const tokens = [issued.access_token];
+    for (let round = 0; round < 12; round += 1) {
+      issued = (await refreshTea(issued.refresh_token)).json;
+      tokens.push(issued.access_token);
+    }
+    const statuses = await Promise.all(tokens.map(async (each) => (await readUser(each)).status));
+    expect(statuses).toEqual([401, 401, 401, ...Array.from({ length: 10 }, () => 200)]);
+  });
+
   test("a code works once, and its replay ends the sign-in", async () => {
     const code = codeOf(await consent({ ...ofTea, scope: "read:user" }));
     const first = await exchangeTea(code);
@@ -513,6 +549,26 @@ describe("the page of consent", () => {
 });
 
 describe("grants", () => {
+  test("a revocation beside a sign-in that asks nobody is not undone", async () => {
+    const { json } = await register({ name: "Raced", confidential_client: true });
+    const asked = { ...ofServer(), client_id: json.client_id, scope: "read:issue" };
+    const target = "/user/settings/applications/oauth2";
+    const cookie = cookies["mira"] ?? "";
+    for (let round = 0; round < 5; round += 1) {
+      await consent(asked);
+      const shown = await page(target, { cookie });
+      const listed = shown.text.slice(0, shown.text.indexOf("Revoke Raced"));
+      const grant = /.*name="grant" value="(\d+)"/s.exec(listed)?.[1] ?? "";
+      const form = { action: "revoke", grant, form_token: tokenOfForm(shown.text) };
+      const [revoked] = await Promise.all([
+        page(target, { cookie, form }),
+        ...Array.from({ length: 8 }, () => authorize(asked)),
+      ]);
+      expect(revoked.status).toBe(303);
+      expect((await authorize(asked)).status).toBe(200);
+    }
+  });
+
   test("a user sees what applications may do, and revokes it with all of their tokens", async () => {
     const issued = await signInTea("read:user", "nora");
     const cookie = cookies["nora"] ?? "";
@@ -599,6 +655,11 @@ describe("OpenID Connect", () => {
     expect(payload).toMatchObject({ ...claims, nonce: "n-1" });
     const info = await daemon.request("/login/oauth/userinfo", { token: issued.access_token });
     expect(info.json).toMatchObject({ ...claims, sub: payload.sub });
+    // A token for public things only tells of no hidden organization.
+    await people.by("mira", "POST", "/orgs", { username: "hidden", visibility: "private" });
+    const narrow = await signInTea("openid groups public-only read:user");
+    const told = await daemon.request("/login/oauth/userinfo", { token: narrow.access_token });
+    expect(told.json.groups).toEqual(["builders"]);
     // Identity alone gives no right to change anything.
     const change = { token: issued.access_token, json: { name: "theirs" } };
     expect((await daemon.request("/api/v1/user/repos", change)).status).toBe(403);

@@ -34,9 +34,17 @@ export async function insertToken(
   return tokens.insert(tx, token);
 }
 
-/** Deletes the tokens of a sign-in that have ended. */
-export async function deleteExpiredTokens(tx: Transaction, signInId: OauthSignInId): Promise<void> {
-  await tokens.delete(tx, sql`sign_in_id = ${signInId} AND expires_at < ${tx.now}`);
+/** Deletes the tokens of a sign-in that have ended, and its oldest ones beyond `max`. */
+export async function deleteOldTokens(
+  tx: Transaction,
+  signInId: OauthSignInId,
+  max: number,
+): Promise<void> {
+  await tokens.delete(
+    tx,
+    sql`sign_in_id = ${signInId} AND (expires_at < ${tx.now} OR id NOT IN (
+          SELECT t.id FROM forge_access_tokens t WHERE t.sign_in_id = ${signInId} ORDER BY t.id DESC LIMIT ${max}))`,
+  );
 }
 
 /** A token whose secret ends in these eight characters. */
