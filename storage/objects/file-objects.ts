@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import {
+  lstat,
   mkdir,
   open,
   readdir,
@@ -12,7 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
-import { createOwner, discard } from "../owner.ts";
+import { createOwner } from "../owner.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, createPlainWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -100,9 +101,9 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     open: createVerifiedOpen({ openCopy, quarantine, onDamaged, clock }),
 
     async has(sha256, size) {
-      const copy = await openCopy(sha256, size);
-      if (copy !== undefined) discard(copy.stream);
-      return copy !== undefined;
+      if (!OBJECT_NAME.test(sha256)) return false;
+      const found = await lstat(pathOf(sha256)).catch(ifMissing);
+      return found?.isFile() === true && found.size === size;
     },
 
     async sweep({ before, isInUse, signal }) {

@@ -13,14 +13,10 @@ import {
 import { type ForgeUrls, toUrl } from "../urls.ts";
 import { createLargeFileCleanup } from "./cleanup.ts";
 import { largeFileRoutes } from "./large-files.routes.ts";
-import {
-  createLargeFiles,
-  type LargeFileOperation,
-  type LargeFilesDeps,
-} from "./large-files.service.ts";
+import { createLargeFiles, type LargeFilesDeps } from "./large-files.service.ts";
 import { createFileLocks } from "./locks.service.ts";
 import { createCopyNamedFiles } from "./copy-named.ts";
-import { createTransferTokens } from "./transfer-tokens.ts";
+import { createTransferTokens, type LargeFileOperation } from "./transfer-tokens.ts";
 
 export interface ForgeLargeFilesDeps {
   readonly db: Database;
@@ -44,8 +40,8 @@ export interface LargeFileAddress {
 /** Wires up Git LFS. */
 export function createForgeLargeFiles(deps: ForgeLargeFilesDeps) {
   const { db, urls } = deps;
-  const largeFiles = createLargeFiles(deps);
   const tokens = createTransferTokens(deps);
+  const largeFiles = createLargeFiles({ ...deps, tokens });
   const access = createTransferAccess(db);
   return {
     services: {
@@ -73,7 +69,8 @@ export function createForgeLargeFiles(deps: ForgeLargeFilesDeps) {
   ): Promise<LargeFileAddress> {
     const owned = await access.open(request, operation === "upload" ? "write" : "read");
     if (request.caller === undefined) throw needsCredentials();
-    const { token, expiresAt, expiresInSeconds } = tokens.issue(request.caller, owned, operation);
+    const issued = tokens.issueSession(request.caller, owned, operation);
+    const { token, expiresAt, expiresInSeconds } = issued;
     return {
       href: toUrl(urls, `/${owned.owner.name}/${owned.repository.name}.git/info/lfs`),
       header: { Authorization: `Bearer ${token}` },

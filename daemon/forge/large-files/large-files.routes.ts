@@ -33,8 +33,9 @@ export function largeFileRoutes({
   return [
     ...serve(largeFileEndpoints, {
       planLargeFiles: async ({ caller, params, body, request }) => {
-        const planned = await largeFiles.plan(toRequest(params, caller), body);
-        return toBatchView(planned, { ...params, urls, ...request.headers });
+        const { authorization } = request.headers;
+        const planned = await largeFiles.plan(toRequest(params, caller), body, authorization);
+        return toBatchView(planned, { ...params, urls });
       },
       downloadLargeFile: async ({ caller, params }) =>
         toDownload(await largeFiles.open(toRequest(params, caller), params.oid)),

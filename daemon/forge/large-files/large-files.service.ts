@@ -16,14 +16,13 @@ import { AppError } from "../../errors.ts";
 import { openObject } from "../../utilities/open-object.ts";
 import { receivePlainBody, uploadTooLarge } from "../../utilities/receive-body.ts";
 import { createTransferAccess, type TransferRequest } from "../git/transfer-access.ts";
+import type { LargeFileOperation, TransferToken, TransferTokens } from "./transfer-tokens.ts";
 
 /** A file as a client names it: the SHA-256 of its bytes, and their number. */
 export interface Pointer {
   readonly oid: string;
   readonly size: number;
 }
-
-export type LargeFileOperation = "upload" | "download";
 
 /** What a client wants to transfer. */
 interface Batch {
@@ -45,6 +44,12 @@ export type PlannedFile = Pointer &
     | { readonly step: "refused"; readonly status: 404 | 422; readonly reason: string }
   );
 
+/** The files of a batch, and the token for their transfers; undefined when nobody has signed in. */
+export interface PlannedBatch {
+  readonly files: readonly PlannedFile[];
+  readonly token: TransferToken | undefined;
+}
+
 /** A file with its bytes. */
 export interface OpenedLargeFile {
   readonly file: LargeFile;
@@ -55,6 +60,7 @@ export interface OpenedLargeFile {
 export interface LargeFilesDeps {
   readonly db: Database;
   readonly store: ObjectStore;
+  readonly tokens: Pick<TransferTokens, "issueForFiles">;
   /** Maximum bytes of a file, and of all files of a repository; 0 is no limit for a repository. */
   readonly limits: { readonly fileBytesMax: number; readonly repositoryBytesMax: number };
 }
@@ -65,26 +71,28 @@ export type LargeFiles = ReturnType<typeof createLargeFiles>;
  * The files of repositories. A repository has only files that were uploaded into it, or that its fork's parent had, so nobody
  * gets at bytes by their name alone. Every function that takes a request refuses as `open` of `createTransferAccess` does.
  */
-export function createLargeFiles({ db, store, limits }: LargeFilesDeps) {
+export function createLargeFiles({ db, store, tokens, limits }: LargeFilesDeps) {
   const access = createTransferAccess(db);
   return {
-    /** Tells what a client does with each file. Refuses with `conflict` other names of files than their SHA-256. */
+    /**
+     * Tells what a client does with each file. Refuses with `conflict` other names of files than their SHA-256.
+     * @param authorization the header of the request
+     */
     async plan(
       request: TransferRequest,
-      { operation, objects: pointers, hash_algo: algorithm }: Batch,
-    ): Promise<readonly PlannedFile[]> {
+      batch: Batch,
+      authorization: string | undefined,
+    ): Promise<PlannedBatch> {
+      const { operation, hash_algo: algorithm } = batch;
       if (algorithm != null && algorithm !== "sha256")
         throw new AppError("conflict", "files are named by their SHA-256 here");
       const level = operation === "upload" ? "write" : "read";
       const { repository } = await access.open(request, level);
-      const names = pointers.map(({ oid }) => oid).filter((oid) => OBJECT_NAME.test(oid));
-      const present = await listLargeFiles(db, repository.id, names);
-      if (operation === "download")
-        return pointers.map((each) => planDownload(each, present.get(each.oid)));
-      // The commits that name them arrive after this: until then, the clean-up must spare what is not uploaded again.
-      await db.transaction((tx) => touchLargeFiles(tx, repository.id, [...present.keys()]));
-      const room = await roomOf(db, repository.id);
-      return pointers.map((each) => planUpload(each, present.get(each.oid), room));
+      const { caller } = request;
+      return {
+        files: await planFiles(repository.id, batch),
+        token: caller && tokens.issueForFiles(caller, authorization, repository, operation),
+      };
     },
 
     /**
@@ -140,6 +148,20 @@ export function createLargeFiles({ db, store, limits }: LargeFilesDeps) {
 
     find,
   };
+
+  async function planFiles(
+    id: RepositoryId,
+    { operation, objects: pointers }: Batch,
+  ): Promise<readonly PlannedFile[]> {
+    const names = pointers.map(({ oid }) => oid).filter((oid) => OBJECT_NAME.test(oid));
+    const present = await listLargeFiles(db, id, names);
+    if (operation === "download")
+      return pointers.map((each) => planDownload(each, present.get(each.oid)));
+    // The commits that name them arrive after this: until then, the clean-up must spare what is not uploaded again.
+    await db.transaction((tx) => touchLargeFiles(tx, id, [...present.keys()]));
+    const room = await roomOf(db, id);
+    return pointers.map((each) => planUpload(each, present.get(each.oid), room));
+  }
 
   /** Finds a file of a repository whose code the caller may read. */
   async function find(

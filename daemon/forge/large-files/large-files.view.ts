@@ -1,50 +1,53 @@
 import type { FileLock } from "../../../storage/tables/forge/repositories/file-locks.ts";
 import type {
   WireBatch,
+  WireBatchAction,
   WireBatchEntry,
   WireFileLock,
 } from "../../contract/forge/repositories/large-files.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
 import type { Locking } from "./locks.service.ts";
-import type { OpenedLargeFile, PlannedFile } from "./large-files.service.ts";
+import type { OpenedLargeFile, PlannedBatch, PlannedFile } from "./large-files.service.ts";
 
 /** The request that a batch answers. */
 interface BatchRequest {
   readonly owner: string;
   readonly repo: string;
   readonly urls: ForgeUrls;
-  /** The credentials that the client sent. */
-  readonly authorization?: string | undefined;
 }
 
-export function toBatchView(files: readonly PlannedFile[], request: BatchRequest): WireBatch {
+export function toBatchView({ files, token }: PlannedBatch, request: BatchRequest): WireBatch {
   const name = request.repo.replace(/\.git$/i, "");
   const base = toUrl(request.urls, `/${request.owner}/${name}.git/info/lfs`);
+  // The client sends what it is given here, and asks its user for credentials when that is nothing.
+  const credentials = token && {
+    header: { Authorization: `Bearer ${token.token}` },
+    expires_in: token.expiresInSeconds,
+    expires_at: new Date(token.expiresAt).toISOString(),
+  };
   return {
     transfer: "basic",
     hash_algo: "sha256",
-    objects: files.map((file) => toEntry(file, base, request.authorization)),
+    objects: files.map((file) => toEntry(file, base, credentials)),
   };
 }
 
 function toEntry(
   file: PlannedFile,
   base: string,
-  authorization: string | undefined,
+  credentials: Omit<WireBatchAction, "href"> | undefined,
 ): WireBatchEntry {
   const { oid, size, step } = file;
   if (step === "refused") return { oid, size, error: { code: file.status, message: file.reason } };
   if (step === "none") return { oid, size };
-  // The client sends what it is given here, and asks its user for credentials when that is nothing.
-  const header = authorization === undefined ? {} : { header: { Authorization: authorization } };
   const object = `${base}/objects/${oid}`;
   const actions =
     step === "download"
-      ? { download: { href: object, ...header } }
+      ? { download: { href: object, ...credentials } }
       : {
-          upload: { href: `${object}/${size}`, ...header },
-          verify: { href: `${base}/verify`, ...header },
+          upload: { href: `${object}/${size}`, ...credentials },
+          verify: { href: `${base}/verify`, ...credentials },
         };
   return { oid, size, authenticated: true, actions };
 }

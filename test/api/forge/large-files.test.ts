@@ -97,7 +97,8 @@ describe("transfers", () => {
     const planned = await batch("open", "upload", [file]);
     expect([planned.status, planned.headers.get("content-type")]).toEqual([200, TYPE]);
     const base = `${daemon.url}/mira/open.git/info/lfs`;
-    const header = { Authorization: expect.stringMatching(/^Basic /) };
+    const header = { Authorization: expect.stringMatching(/^Bearer croft-lfs-/) };
+    const expiry = { expires_in: 900, expires_at: expect.stringMatching(/Z$/) };
     expect(planned.json).toEqual({
       transfer: "basic",
       hash_algo: "sha256",
@@ -106,8 +107,8 @@ describe("transfers", () => {
           ...file,
           authenticated: true,
           actions: {
-            upload: { href: `${base}/objects/${file.oid}/5000`, header },
-            verify: { href: `${base}/verify`, header },
+            upload: { href: `${base}/objects/${file.oid}/5000`, header, ...expiry },
+            verify: { href: `${base}/verify`, header, ...expiry },
           },
         },
       ],
@@ -230,6 +231,108 @@ describe("transfers", () => {
   });
 });
 
+describe("the token of a batch", () => {
+  const bytes = bytesOf(70);
+  const file = pointerOf(bytes);
+
+  /** Returns how the token of a batch for the file is sent. */
+  async function tokenOf(name: string, operation: "upload" | "download", call: Call) {
+    const { json } = await batch(name, operation, [file], call);
+    const { Authorization: authorization } = json.objects[0].actions[operation].header;
+    return { authorization: authorization as string };
+  }
+  /** Sends each transfer of a file, and returns the statuses. */
+  async function use(name: string, call: { readonly authorization: string }) {
+    const [put, got, checked] = [
+      await upload(name, bytes, call),
+      await send(name, `/objects/${file.oid}`, call),
+      await post(name, "/verify", file, call),
+    ];
+    return [put.status, got.status, checked.status];
+  }
+  const refused = [401, 401, 401];
+  const passwordOf = (user: string) =>
+    `Basic ${Buffer.from(`${user}:user-password`).toString("base64")}`;
+
+  beforeAll(async () => {
+    await create("batches", { private: true });
+    await create("neighbour", { private: true });
+    for (const name of ["batches", "neighbour"])
+      expect((await upload(name, bytes)).status).toBe(200);
+    for (const name of ["ines", "otto"]) {
+      await people.newUser(name);
+      const path = `/repos/mira/batches/collaborators/${name}`;
+      await people.by("mira", "PUT", path, { permission: "write" });
+    }
+  });
+  /** A new file, so that a batch has an action for it. */
+  const newFile = () => pointerOf(bytesOf(10));
+  async function uploadToken(call: Call) {
+    const { json } = await batch("batches", "upload", [newFile()], call);
+    return { authorization: json.objects[0].actions.upload.header.Authorization as string };
+  }
+
+  test("it opens one repository for one operation, and nothing else", async () => {
+    const uploading = await uploadToken({ by: "mira" });
+    const downloading = await tokenOf("batches", "download", { by: "rita" });
+    expect(await use("batches", uploading)).toEqual([200, 403, 200]);
+    expect(await use("batches", downloading)).toEqual([403, 200, 403]);
+    for (const call of [uploading, downloading]) {
+      expect(await use("neighbour", call)).toEqual(refused);
+      expect((await batch("batches", "download", [file], call)).status).toBe(403);
+      expect((await post("batches", "/locks", { path: "a" }, call)).status).toBe(403);
+      const api = await daemon.request("/api/v1/user", { headers: call });
+      expect(api.status).toBe(401);
+      const git = await daemon.request("/mira/batches.git/info/refs?service=git-upload-pack", {
+        headers: call,
+      });
+      expect(git.status).toBe(401);
+    }
+  });
+
+  test("a changed token opens nothing, and each ends after 15 minutes", async () => {
+    const call = await uploadToken({ by: "mira" });
+    const { authorization } = call;
+    const changed = authorization.slice(0, -2) + (authorization.endsWith("AA") ? "BB" : "AA");
+    expect(await use("batches", { authorization: changed })).toEqual(refused);
+    expect(await use("batches", { authorization: "Bearer croft-lfs-" })).toEqual(refused);
+    now += 15 * 60_000 - 1;
+    expect(await use("batches", call)).toEqual([200, 403, 200]);
+    now += 1;
+    expect(await use("batches", call)).toEqual(refused);
+  });
+
+  test("it ends with the access token, the password and the account that it was made with", async () => {
+    const limited = await people.newToken("ines", ["write:repository"]);
+    const byToken = await uploadToken({ authorization: `token ${limited}` });
+    const byPassword = await uploadToken({ authorization: passwordOf("ines") });
+    for (const call of [byToken, byPassword])
+      expect(await use("batches", call)).toEqual([200, 403, 200]);
+    const headers = { authorization: `token ${limited}` };
+    await people.api("PATCH", "/admin/users/ines", {
+      login_name: "ines",
+      source_id: 0,
+      password: "another-password-1",
+      must_change_password: false,
+    });
+    expect(await use("batches", byPassword)).toEqual(refused);
+    await daemon.request("/api/v1/token", { method: "DELETE", headers });
+    expect(await use("batches", byToken)).toEqual(refused);
+
+    const byOtto = await uploadToken({ by: "otto" });
+    const ottoByPassword = await uploadToken({ authorization: passwordOf("otto") });
+    const path = "/repos/mira/batches/collaborators/otto";
+    await people.by("mira", "PUT", path, { permission: "read" });
+    for (const call of [byOtto, ottoByPassword])
+      expect(await use("batches", call)).toEqual([403, 403, 403]);
+    await people.by("mira", "PUT", path, { permission: "write" });
+    const inactive = { login_name: "otto", source_id: 0, active: false };
+    expect((await people.api("PATCH", "/admin/users/otto", inactive)).status).toBe(200);
+    expect(await use("batches", byOtto)).toEqual([403, 403, 403]);
+    expect(await use("batches", ottoByPassword)).toEqual(refused);
+  });
+});
+
 describe("locks", () => {
   const lock = (path: string, by = "mira") => post("locked", "/locks", { path }, { by });
 
@@ -306,6 +409,13 @@ describe("over SSH", () => {
     const api = await daemon.request("/api/v1/user", { headers: { authorization } });
     expect(api.status).toBe(401);
 
+    const planned = await batch("by-ssh", "upload", [pointerOf(bytesOf(5))], { authorization });
+    const { header: own } = planned.json.objects[0].actions.upload;
+    const inBatch = { authorization: own.Authorization };
+    expect(own.Authorization).not.toBe(authorization);
+    expect((await upload("by-ssh", bytes, inBatch)).status).toBe(200);
+    expect((await batch("by-ssh", "upload", [], inBatch)).status).toBe(403);
+
     const reading = await ask("git-lfs-authenticate 'mira/by-ssh.git' download");
     const { Authorization: read } = JSON.parse(reading.stdout).header;
     expect((await batch("by-ssh", "download", [], { authorization: read })).status).toBe(200);
@@ -318,6 +428,7 @@ describe("over SSH", () => {
     expect((await batch("by-ssh", "upload", [], call)).status).toBe(200);
     await people.by("mira", "DELETE", `/user/keys/${added.json.id}`);
     expect((await batch("by-ssh", "upload", [], call)).status).toBe(401);
+    expect((await upload("by-ssh", bytes, inBatch)).status).toBe(401);
   });
 
   test("a deploy key opens its repository, with its own access", async () => {
@@ -395,5 +506,11 @@ withClient("the client of Git LFS pushes, clones and locks", async () => {
   expect(await readFile(join(git.folder, "art-again", "cat.bin"))).toEqual(Buffer.from(bytes));
   await ok(git.in("art", "lfs", "lock", "cat.bin"));
   expect(await ok(git.in("art-again", "lfs", "locks"))).toContain("mira");
+  // Workflows sign in with a header of their configuration, which goes with each request beside that of the batch.
+  const basic = Buffer.from(`mira:${people.tokenOf("mira")}`).toString("base64");
+  const anonymous = `${daemon.url}/mira/art.git`;
+  const header = `http.extraheader=Authorization: Basic ${basic}`;
+  await ok(git.run("-c", header, "clone", "-q", anonymous, "art-by-header"));
+  expect(await readFile(join(git.folder, "art-by-header", "cat.bin"))).toEqual(Buffer.from(bytes));
   await ok(git.in("art", "lfs", "unlock", "cat.bin"));
 });

@@ -29,7 +29,12 @@ const PATH_CHARACTERS_MAX = 4_096;
 /** A file: the SHA-256 of its bytes, and their number. */
 const pointer = z.object({ oid: z.string(), size: z.int() });
 
-const action = z.object({ href: z.string(), header: z.record(z.string(), z.string()).optional() });
+const action = z.object({
+  href: z.string(),
+  header: z.record(z.string(), z.string()).optional(),
+  expires_in: z.int().optional(),
+  expires_at: wireTime.optional(),
+});
 
 const batchEntry = pointer.extend({
   authenticated: z.literal(true).optional(),
@@ -64,6 +69,7 @@ const page = {
 };
 
 export type WireBatch = z.input<typeof batch>;
+export type WireBatchAction = z.input<typeof action>;
 export type WireBatchEntry = z.input<typeof batchEntry>;
 export type WireFileLock = z.input<typeof fileLock>;
 

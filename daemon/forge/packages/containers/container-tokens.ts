@@ -1,11 +1,8 @@
-import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { type Sealer, SealError } from "../../../../storage/keys/keyring.ts";
-import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
-import { toUserId } from "../../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../../errors.ts";
-import { isStillSignedIn } from "../../accounts/authentication.ts";
+import { findOriginCaller, originSchema, type SignIn, toOrigin } from "../../accounts/origins.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { ImageAt } from "./references.ts";
 
@@ -21,12 +18,7 @@ const SCOPES_MAX = 50;
 export type ContainerAction = "pull" | "push" | "delete";
 
 const grantSchema = z.object({
-  by: z.discriminatedUnion("of", [
-    z.object({ of: z.literal("nobody") }),
-    // An access token of the forge, or that of a job.
-    z.object({ of: z.literal("token"), secret: z.string() }),
-    z.object({ of: z.literal("password"), userId: z.int(), check: z.string() }),
-  ]),
+  by: z.union([z.object({ of: z.literal("nobody") }), originSchema]),
   /** Actions by image. */
   scopes: z.record(z.string(), z.array(z.string())),
   expiresAt: z.int(),
@@ -64,15 +56,15 @@ export function createContainerTokens({
   readonly clock: () => number;
 }) {
   return {
-    /** Returns a token. `secret` is the token of the request, if the caller has signed in with one. */
+    /** Returns a token for the credentials in the header `Authorization`. */
     issue(
       caller: ForgeCaller | undefined,
-      secret: string | undefined,
+      authorization: string | undefined,
       scopes: readonly string[],
     ): IssuedToken {
       const issuedAt = clock();
       const grant: Grant = {
-        by: toOrigin(caller, secret),
+        by: caller === undefined ? { of: "nobody" } : toOriginOf(caller, authorization),
         scopes: parseScopes(scopes),
         expiresAt: issuedAt + LIFETIME_SECONDS * 1000,
       };
@@ -80,25 +72,15 @@ export function createContainerTokens({
       return { token, expiresInSeconds: LIFETIME_SECONDS, issuedAt };
     },
 
-    /**
-     * Returns the grant of a token. Throws `invalid_credentials` for one that is not valid, or no longer.
-     * @param signIn returns the caller of an access token, or of the token of a job
-     */
-    async find(
-      token: string,
-      signIn: (secret: string) => Promise<ForgeCaller | undefined>,
-    ): Promise<FoundGrant> {
+    /** Returns the grant of a token. Throws `invalid_credentials` for one that is not valid, or no longer. */
+    async find(token: string, signIn: SignIn): Promise<FoundGrant> {
       const grant = open(token);
       if (grant === undefined || grant.expiresAt <= clock()) throw expired();
       const { by, scopes } = grant;
-      switch (by.of) {
-        case "nobody":
-          return { caller: undefined, scopes };
-        case "token":
-          return { caller: await signIn(by.secret), scopes };
-        case "password":
-          return { caller: await findByPassword(by), scopes };
-      }
+      if (by.of === "nobody") return { caller: undefined, scopes };
+      const caller = await findOriginCaller(db, by, signIn);
+      if (caller === undefined) throw expired();
+      return { caller, scopes };
     },
   };
 
@@ -111,34 +93,15 @@ export function createContainerTokens({
       throw error;
     }
   }
-
-  async function findByPassword({
-    userId,
-    check,
-  }: {
-    readonly userId: number;
-    readonly check: string;
-  }): Promise<ForgeCaller> {
-    const user = await findUserById(db, toUserId(userId));
-    if (user === undefined || toCheck(user.passwordHash) !== check) throw expired();
-    const caller = { user, actor: user, method: "basic_password", scope: undefined } as const;
-    if (!(await isStillSignedIn(db, caller))) throw expired();
-    return caller;
-  }
 }
 
-function toOrigin(caller: ForgeCaller | undefined, secret: string | undefined): Grant["by"] {
-  if (caller === undefined) return { of: "nobody" };
+function toOriginOf(caller: ForgeCaller, authorization: string | undefined): Grant["by"] {
   if (caller.user.id !== caller.actor.id)
     throw new AppError("forbidden", "the registry has no tokens for impersonated users");
-  if (caller.method === "basic_password")
-    return { of: "password", userId: caller.user.id, check: toCheck(caller.user.passwordHash) };
-  if (secret === undefined) throw new AppError("unauthenticated", "sign in with a token");
-  return { of: "token", secret };
+  const origin = toOrigin(caller, authorization);
+  if (origin === undefined) throw new AppError("unauthenticated", "sign in with a token");
+  return origin;
 }
-
-/** Changes with the password, and does not give it away. */
-const toCheck = (passwordHash: string): string => hash("sha256", passwordHash, "hex").slice(0, 32);
 
 const expired = () => new AppError("invalid_credentials", "the token of the registry has expired");
 
@@ -172,16 +135,4 @@ export function reachesImage(
 export function findContainerToken(authorization: string | undefined): string | undefined {
   const token = /^bearer (\S+)$/i.exec(authorization ?? "")?.[1];
   return token?.startsWith(PREFIX) ? token : undefined;
-}
-
-/** Returns the access token in a request: of the scheme `Bearer` or `token`, or in place of the password or name of Basic. */
-export function findSecret(authorization: string | undefined): string | undefined {
-  const plain = /^(?:bearer|token) +(\S+) *$/i.exec(authorization ?? "")?.[1];
-  if (plain !== undefined) return plain;
-  const basic = /^basic +(\S+) *$/i.exec(authorization ?? "")?.[1];
-  if (basic === undefined) return undefined;
-  const text = Buffer.from(basic, "base64").toString();
-  const colon = text.indexOf(":");
-  const password = text.slice(colon + 1);
-  return password === "" || password === "x-oauth-basic" ? text.slice(0, colon) : password;
 }

@@ -11,7 +11,7 @@ import type { ForgeUrls } from "../../urls.ts";
 import type { ContainerBlobs } from "./blobs.service.ts";
 import type { ContainerCatalog } from "./catalog.service.ts";
 import { assertToken, handleContainer, serveContainers, toPart } from "./container-api.ts";
-import { type ContainerTokens, findSecret, reachesImage } from "./container-tokens.ts";
+import { type ContainerTokens, reachesImage } from "./container-tokens.ts";
 import type { ContainerManifests } from "./manifests.service.ts";
 import type { ContainerUploads } from "./uploads.service.ts";
 import {
@@ -49,8 +49,8 @@ function registryRoutes({ tokens, catalog }: ContainerRoutesDeps): Route[] {
     },
     getContainerToken: async ({ caller, query, request }) => {
       const scopes = [query.scope ?? []].flat();
-      const secret = findSecret(request.headers.authorization);
-      const { token, expiresInSeconds, issuedAt } = tokens.issue(caller, secret, scopes);
+      const { authorization } = request.headers;
+      const { token, expiresInSeconds, issuedAt } = tokens.issue(caller, authorization, scopes);
       return {
         token,
         access_token: token,
