@@ -182,6 +182,9 @@ export async function residentMiB(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
+/** Processor time that a process has used, in seconds. */
+export const processorSeconds = (pid: number): number => usageOfProcess(pid).seconds;
+
 /** Waits until a file exists that a job writes, for up to five minutes. */
 export async function untilThere(file: string): Promise<void> {
   for (let left = 3_000; !existsSync(file); left -= 1) {

@@ -137,7 +137,11 @@ async function stream(
   const readable = await source.open(range);
   try {
     response.writeHead(status, head);
-    await pipeline(readable, response);
+    if (readable.sendTo === undefined) await pipeline(readable, response);
+    else {
+      await readable.sendTo(response);
+      response.end();
+    }
   } catch {
     // The client disconnected or the source failed. Cuts the connection, so that the client sees a truncated body and
     // not a complete one; the source reports its own failure.

@@ -86,6 +86,12 @@ export interface RouteInput<E extends AnyEndpoint, Caller, Opened = unknown> {
   readonly request: ServerRequest;
 }
 
+/** The bytes of a source. */
+export interface ByteStream extends Readable {
+  /** Used in place of reading where it exists: writes the bytes to the response, without ending it. */
+  sendTo?(to: Writable): Promise<void>;
+}
+
 /** The source of a response's bytes. `release` is called exactly once, when the response is complete or aborted. */
 export interface ByteSource {
   /** Total length; undefined when unknown, then ranges are not served. */
@@ -98,7 +104,7 @@ export interface ByteSource {
   /** The whole body in memory, for small bodies: sent without a stream. */
   readonly buffer?: Uint8Array | undefined;
   /** Opens the bytes from `start` to `end`, both included; all bytes without a range. The caller owns the stream. */
-  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+  open(range?: { readonly start: number; readonly end: number }): Promise<ByteStream>;
   /**
    * Used in place of `open` by sources that can write in constant memory: writes the bytes to the response, without
    * ending it. Rejects when the response closes before its end.

@@ -1,5 +1,4 @@
-import type { Readable } from "node:stream";
-import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import type { ObjectStore, ObjectStream } from "../../storage/objects/object-store.ts";
 import { AppError } from "../errors.ts";
 
 /** A part of an object, both ends included. */
@@ -17,7 +16,7 @@ export async function openObject(
   { sha256, size }: { readonly sha256: string; readonly size: number },
   noun: string,
   range?: ByteRange,
-): Promise<Readable> {
+): Promise<ObjectStream> {
   const opened = await store.open(sha256, size, range);
   if (opened === undefined)
     throw new AppError("unavailable", `the bytes of this ${noun} are missing or damaged`);

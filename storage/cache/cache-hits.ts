@@ -5,7 +5,7 @@ import type { CacheEntry } from "../tables/vault/cache.ts";
 import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
-import { createBufferPool, pump } from "./pump.ts";
+import { createBufferPool, pump } from "../pump.ts";
 
 /** Bytes that are ready to be sent. The caller calls `release` exactly once, when it no longer needs them. */
 export interface CachedBytes {

@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
 import { createOwner } from "../owner.ts";
+import { createBufferPool, pump } from "../pump.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, createPlainWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -52,6 +53,7 @@ const QUARANTINE = "quarantine";
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;
   const { withLocks } = createLocks();
+  const buffers = createBufferPool();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   async function openCopy(
@@ -69,7 +71,12 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     const stream = owner.handOver(handle).createReadStream(range);
     // The caller may destroy it before anything listens; a late error must not end the process.
     stream.on("error", () => undefined);
-    return { id: toCopyId(found), stream };
+    const span = { start: range?.start ?? 0, end: Math.min(range?.end ?? Infinity, size - 1) };
+    return {
+      id: toCopyId(found),
+      stream,
+      sendTo: (to, check) => pump(handle, span, to, buffers, check),
+    };
   }
 
   // A sweep that has just found the old file unused must not remove the new one.

@@ -1,5 +1,5 @@
 // Package files by SHA-256. Start here: the contract of the store; file-objects.ts and bucket-objects.ts implement it.
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 
 /** Size and name of an object. */
 export interface ObjectIdentity {
@@ -29,6 +29,16 @@ export interface ObjectWriter<Digests extends ObjectIdentity = ObjectDigests> {
   discard(): Promise<void>;
 }
 
+/** The bytes of an object. */
+export interface ObjectStream extends Readable {
+  /**
+   * Writes the bytes to another stream in reused buffers, without ending it. Files have it: call it in place of reading,
+   * which allocates each chunk. The stream then ends as if it had been read. Rejects when the other stream closes early or
+   * the bytes cannot be read, and closes the stream.
+   */
+  sendTo?(to: Writable): Promise<void>;
+}
+
 /**
  * A content-addressed store: objects are named by their SHA-256, and equal bytes are deduplicated in the long run.
  * Users never delete an object. A sweep removes old, unreferenced objects, so a crash at any point leaves a
@@ -48,7 +58,7 @@ export interface ObjectStore {
     sha256: string,
     size: number,
     range?: { readonly start: number; readonly end: number },
-  ): Promise<Readable | undefined>;
+  ): Promise<ObjectStream | undefined>;
   /** Returns whether an object of this size exists. Its bytes are not read. */
   has(sha256: string, size: number): Promise<boolean>;
   /** Removes the unreferenced objects that were written before a moment (epoch milliseconds). */

@@ -1,15 +1,18 @@
-import { createHash } from "node:crypto";
-import { pipeline, Readable, Transform } from "node:stream";
+import { createHash, type Hash } from "node:crypto";
+import { Readable, type Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import { discard } from "../owner.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { CheckChunk } from "../pump.ts";
+import type { ObjectStore, ObjectStream } from "./object-store.ts";
 
 /** One stored copy of an object, opened for reading. */
 export interface OpenedCopy {
   /** Identifies this copy and changes when its bytes are written to, as an inode with its change time does. */
   readonly id: string;
   readonly stream: Readable;
+  /** Files have it: writes the bytes to another stream, see `pump`. Called in place of reading `stream`, which stays open. */
+  readonly sendTo?: (to: Writable, check?: CheckChunk) => Promise<void>;
 }
 
 /** A stored object whose bytes do not match its name. */
@@ -42,6 +45,7 @@ export class DamagedObject extends Error {
   }
 }
 
+const READ_BYTES = 64 * 1024;
 /** Objects up to this size are verified in memory before the first byte is returned. */
 const IN_MEMORY_BYTES = 256 * 1024;
 /** Time for which a verified copy serves ranges before it is verified again. */
@@ -54,8 +58,9 @@ const REPLACEMENTS_MAX = 3;
 /**
  * Makes the `open` of an object store verify every object against the SHA-256 that names it. A small object is verified
  * before it is returned; the stream of a larger one ends with `DamagedObject` before its last chunk. A range is returned
- * only of a copy that was read whole and verified in the last ten minutes and has not changed since. A damaged copy
- * is read a second time, in case only the transfer was faulty, and then quarantined.
+ * only of a copy that was read whole and verified in the last ten minutes and has not changed since; such a copy of a large
+ * file is not verified again when it is read whole. A damaged copy is read a second time, in case only the transfer was
+ * faulty, and then quarantined.
  */
 export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"] {
   const { openCopy, clock } = deps;
@@ -67,8 +72,11 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
       return openRange(sha256, size, range);
     const copy = await openCopy(sha256, size);
     if (copy === undefined) return undefined;
+    if (size > IN_MEMORY_BYTES)
+      return copy.sendTo !== undefined && copy.id === trustedCopy(sha256)
+        ? withSending(copy.stream, copy)
+        : verify(copy, sha256, size);
     const stream = verify(copy, sha256, size);
-    if (size > IN_MEMORY_BYTES) return stream;
     const bytes = await buffer(stream).catch(ifDamaged);
     return bytes && Readable.from([bytes], { objectMode: false });
   };
@@ -77,12 +85,12 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
     sha256: string,
     size: number,
     range: NonNullable<Parameters<ObjectStore["open"]>[2]>,
-  ): Promise<Readable | undefined> {
+  ): Promise<ObjectStream | undefined> {
     for (let attempt = 0; attempt < REPLACEMENTS_MAX; attempt += 1) {
       if (trustedCopy(sha256) === undefined && !(await verifyWhole(sha256, size))) return undefined;
       const copy = await openCopy(sha256, size, range);
       if (copy === undefined) return undefined;
-      if (copy.id === trustedCopy(sha256)) return copy.stream;
+      if (copy.id === trustedCopy(sha256)) return withSending(copy.stream, copy);
       // The copy was replaced or written to after it was verified.
       discard(copy.stream);
       trusted.delete(sha256);
@@ -120,28 +128,46 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
   }
 
   /** The bytes of a copy; ends with `DamagedObject` instead of the last chunk when they do not match. */
-  function verify(copy: OpenedCopy, sha256: string, size: number): Readable {
-    const hash = createHash("sha256");
-    let lastChunk: Buffer | undefined;
-    const verifier = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        hash.update(chunk);
-        const previous = lastChunk;
-        lastChunk = chunk;
-        done(null, previous);
-      },
-      flush(done) {
-        if (hash.digest("hex") === sha256) {
-          trust(sha256, copy.id);
-          done(null, lastChunk);
-          return;
-        }
-        const refuse = () => done(new DamagedObject(sha256));
-        reportDamage(copy.id, sha256, size).then(refuse, done);
-      },
+  function verify(copy: OpenedCopy, sha256: string, size: number): ObjectStream {
+    // A generator begins with the first read, which never comes when the bytes are sent.
+    const stream = Readable.from(verifiedChunks(copy, sha256, size), {
+      objectMode: false,
+      highWaterMark: READ_BYTES,
     });
-    // The reader of `verifier` gets the error.
-    return pipeline(copy.stream, verifier, () => undefined);
+    stream.on("close", () => discard(copy.stream));
+    return withSending(stream, copy, () => {
+      const hash = createHash("sha256");
+      return async (chunk, isLast) => {
+        hash.update(chunk);
+        if (isLast) await judge(hash, copy.id, sha256, size);
+      };
+    });
+  }
+
+  async function* verifiedChunks(
+    { id, stream }: OpenedCopy,
+    sha256: string,
+    size: number,
+  ): AsyncGenerator<Uint8Array> {
+    const hash = createHash("sha256");
+    let last: Uint8Array | undefined;
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      hash.update(chunk);
+      if (last !== undefined) yield last;
+      last = chunk;
+    }
+    await judge(hash, id, sha256, size);
+    if (last !== undefined) yield last;
+  }
+
+  /** Trusts a copy that was read whole, or throws `DamagedObject`. */
+  async function judge(hash: Hash, copyId: string, sha256: string, size: number): Promise<void> {
+    if (hash.digest("hex") === sha256) {
+      trust(sha256, copyId);
+      return;
+    }
+    await reportDamage(copyId, sha256, size);
+    throw new DamagedObject(sha256);
   }
 
   async function reportDamage(copyId: string, sha256: string, size: number): Promise<void> {
@@ -162,6 +188,27 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
     const outcome = await deps.quarantine(sha256, copyId);
     if (outcome !== "gone") deps.onDamaged({ sha256, size, outcome });
   }
+}
+
+/** Gives a stream of the copy's bytes `sendTo`, if the copy has it. `createCheck` makes the check of the sent chunks. */
+function withSending(
+  stream: ObjectStream,
+  copy: OpenedCopy,
+  createCheck?: () => CheckChunk,
+): ObjectStream {
+  const { sendTo } = copy;
+  if (sendTo === undefined) return stream;
+  stream.sendTo = async (to) => {
+    try {
+      await sendTo(to, createCheck?.());
+    } catch (error) {
+      discard(stream);
+      throw error;
+    }
+    stream.push(null);
+    stream.resume();
+  };
+  return stream;
 }
 
 function ifDamaged(error: unknown): undefined {

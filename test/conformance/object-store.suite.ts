@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { describe, expect, test } from "vitest";
-import type { ObjectStore } from "../../storage/objects/object-store.ts";
+import { pipeline } from "node:stream/promises";
+import { describe, expect, test, vi } from "vitest";
+import type { ObjectStore, ObjectStream } from "../../storage/objects/object-store.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 
 /** A store under test with its surroundings. */
@@ -54,6 +56,25 @@ export async function readObject(
 ): Promise<Buffer | undefined> {
   const opened = await store.open(...args);
   return opened && buffer(opened);
+}
+
+/** Writes an object to a stream as a response does: by `sendTo` where the object has it. */
+async function sendAll(stream: ObjectStream | undefined, to: Writable): Promise<void> {
+  if (stream === undefined) throw new Error("the object is missing");
+  if (stream.sendTo === undefined) await pipeline(stream, to, { end: false });
+  else await stream.sendTo(to);
+}
+
+/** A stream that copies what it gets, because buffers are reused. */
+function createSink(): { readonly sink: Writable; readonly taken: () => Buffer } {
+  const chunks: Buffer[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return { sink, taken: () => Buffer.concat(chunks) };
 }
 
 /** Bytes that differ from place to place. */
@@ -232,6 +253,39 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
       }
     });
 
+    test("sends a large object whole, again, and in parts, as reading does", async () => {
+      await using subject = await open();
+      const bytes = someBytes(3_000_000);
+      const sha256 = await putObject(subject.store, bytes);
+      for (const [range, wanted] of [
+        [undefined, bytes],
+        [undefined, bytes],
+        [{ start: 10, end: 2_000_000 }, bytes.subarray(10, 2_000_001)],
+        [{ start: 2_999_999, end: 2_999_999 }, bytes.subarray(2_999_999)],
+      ] as const) {
+        const { sink, taken } = createSink();
+        const stream = await subject.store.open(sha256, bytes.length, range);
+        let ended = 0;
+        stream?.once("end", () => (ended += 1));
+        await sendAll(stream, sink);
+        expect(taken().equals(wanted)).toBe(true);
+        await vi.waitFor(() => expect([ended, stream?.closed]).toEqual([1, true]));
+      }
+    });
+
+    test("closes an object whose reader leaves while it is sent", async () => {
+      await using subject = await open();
+      const bytes = someBytes(3_000_000);
+      const sha256 = await putObject(subject.store, bytes);
+      for (let round = 0; round < 2; round += 1) {
+        const sink = new Writable({ write: () => setImmediate(() => sink.destroy()) });
+        const stream = await subject.store.open(sha256, bytes.length);
+        await expect(sendAll(stream, sink)).rejects.toThrow();
+        await vi.waitFor(() => expect(stream?.closed).toBe(true));
+      }
+      expect(await readObject(subject.store, sha256, bytes.length)).toEqual(bytes);
+    });
+
     describe("an object with a flipped bit", () => {
       const SMALL = 5_000;
       /** Larger than objects that are verified in memory before the first byte is returned. */
@@ -262,6 +316,18 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         expect(received).toBeLessThan(LARGE);
         expect(await subject.quarantined()).toEqual([sha256]);
         expect(await subject.store.open(sha256, LARGE)).toBeUndefined();
+      });
+
+      test("is sent without its last bytes when it is large, although it was sent whole before", async () => {
+        await using subject = await open();
+        const sha256 = await putObject(subject.store, someBytes(LARGE));
+        await sendAll(await subject.store.open(sha256, LARGE), createSink().sink);
+        await subject.damage(sha256);
+        const { sink, taken } = createSink();
+        const stream = await subject.store.open(sha256, LARGE);
+        await expect(sendAll(stream, sink)).rejects.toThrow("does not match its SHA-256");
+        expect(taken().length).toBeLessThan(LARGE);
+        expect(await subject.quarantined()).toEqual([sha256]);
       });
 
       test("gives out no part, not even one without the damage", async () => {

@@ -1,7 +1,7 @@
 import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
-import { createBufferPool, pump } from "../../cache/pump.ts";
+import { createBufferPool, pump } from "../../pump.ts";
 import { createOwner } from "../../owner.ts";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";

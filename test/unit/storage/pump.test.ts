@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { createBufferPool, pump } from "../../../../storage/cache/pump.ts";
+import { createBufferPool, pump } from "../../../storage/pump.ts";
 
 async function openFile(bytes: Uint8Array) {
   const folder = await mkdtemp(join(tmpdir(), "croft-pump-"));

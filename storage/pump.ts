@@ -1,6 +1,11 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import type { Span } from "./fill.ts";
+
+/** A part of a file, both ends included. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 
 export type BufferPool = ReturnType<typeof createBufferPool>;
 
@@ -38,6 +43,9 @@ export function createBufferPool() {
   };
 }
 
+/** Called with each chunk before it is written. If it throws, the chunk is not written and the pump rejects. */
+export type CheckChunk = (chunk: Uint8Array, isLast: boolean) => Promise<void> | void;
+
 /**
  * Writes the bytes of `span` of an open file to a stream, without ending it. Resolves when the stream has flushed all of
  * them; rejects when it closes early or the file has become shorter.
@@ -47,6 +55,7 @@ export async function pump(
   span: Span,
   to: Writable,
   pool: BufferPool,
+  check?: CheckChunk,
 ): Promise<void> {
   const buffers = Array.from({ length: PER_TRANSFER }, () => pool.take());
   const free = [...buffers];
@@ -93,6 +102,7 @@ export async function pump(
       const { bytesRead } = await handle.read(buffer, 0, length, position);
       if (bytesRead === 0) throw new Error("the file is shorter than it was");
       position += bytesRead;
+      await check?.(buffer.subarray(0, bytesRead), position > span.end);
       write(buffer, bytesRead);
     }
     await wait(() => underWay === 0);
