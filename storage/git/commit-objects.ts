@@ -123,6 +123,10 @@ const encodingNames: Readonly<Record<string, string>> = {
   "euc-cn": "gbk",
   cp950: "big5",
   cp20866: "koi8-r",
+  koi8r: "koi8-r",
+  cp21866: "koi8-u",
+  koi8u: "koi8-u",
+  cp874: "windows-874",
 };
 
 /** Decodes a text; an unknown encoding is read as UTF-8. Bytes that cannot be decoded become replacement characters. */

@@ -1,9 +1,16 @@
 import { CliError } from "../../../errors.ts";
+import {
+  type IgnoreRule,
+  matchesRule,
+  type Name,
+  parseIgnoreRule,
+  RULE_CHARACTERS_MAX,
+} from "./ignore-rules.ts";
 
 /** The file whose rules say what a sync leaves out. The rules are those of `.gitignore`, also in subfolders. */
 export const IGNORE_FILE = ".croftignore";
 
-/** Largest file of rules in bytes: each name is compared with all of them. */
+/** Largest file of rules in bytes: each name is compared with all rules. */
 export const IGNORE_BYTES_MAX = 256 * 1024;
 
 /** The flags of every sync that leaves out files. */
@@ -25,8 +32,7 @@ function collect(pattern: string, previous: readonly string[] | undefined): read
 /** Decides which files and folders a sync leaves out. A rule of either side leaves a path out at both. */
 export interface SyncFilter {
   /**
-   * Returns whether a path with slashes is left out. The folders above it must not be left out: a walk does not enter
-   * those.
+   * Returns whether a path with slashes is left out, by a rule for it or for a folder above it.
    */
   isIgnored(path: string, isFolder: boolean): boolean;
   /** Adds the text of an `IGNORE_FILE` in `folder`, empty for the top. Those of the folders above it come first. */
@@ -36,51 +42,64 @@ export interface SyncFilter {
 type Side = "one" | "other";
 
 /** Creates the filter of one sync. `include` has precedence over `exclude`, and both over the rules of files. */
-export async function createSyncFilter({
+export function createSyncFilter({
   exclude = [],
   include = [],
 }: {
   readonly exclude?: readonly string[] | undefined;
   readonly include?: readonly string[] | undefined;
-}): Promise<SyncFilter> {
-  const { default: ignore } = await import("ignore");
-  const ofCommand = [...exclude, ...include.map((pattern) => `!${pattern}`)];
-  const rules: Record<Side, string[]> = { one: [], other: [] };
-  const matchers: Partial<Record<Side, ReturnType<typeof ignore>>> = {};
-  const matcherOf = (side: Side) =>
-    (matchers[side] ??= ignore({ ignorecase: false }).add([...rules[side], ...ofCommand]));
+}): SyncFilter {
+  const ofCommand = [...exclude, ...include.map((pattern) => `!${pattern}`)].flatMap((pattern) =>
+    toRules(pattern.normalize("NFC"), "", "a pattern"),
+  );
+  const rules: Record<Side, IgnoreRule[]> = { one: [], other: [] };
+  const matches = (side: Side, names: readonly Name[], isFolder: boolean) => {
+    const isMatch = (rule: IgnoreRule) => matchesRule(rule, names, isFolder);
+    const last = ofCommand.findLast(isMatch) ?? rules[side].findLast(isMatch);
+    return last !== undefined && !last.isNegative;
+  };
+  const decide = (names: readonly Name[], isFolder: boolean) =>
+    matches("one", names, isFolder) || matches("other", names, isFolder);
+  let folders = new Map<string, boolean>();
+  const isFolderIgnored = (names: readonly Name[]): boolean => {
+    if (names.length === 0) return false;
+    const key = names.map((name) => name.join("")).join("/");
+    const known = folders.get(key);
+    if (known !== undefined) return known;
+    const isIgnored = isFolderIgnored(names.slice(0, -1)) || decide(names, true);
+    folders.set(key, isIgnored);
+    return isIgnored;
+  };
   return {
     isIgnored(path, isFolder) {
-      const name = `${path.normalize("NFC")}${isFolder ? "/" : ""}`;
-      return matcherOf("one").ignores(name) || matcherOf("other").ignores(name);
+      const names = path
+        .normalize("NFC")
+        .split("/")
+        .map((name): Name => [...name]);
+      if (isFolder) return isFolderIgnored(names);
+      return isFolderIgnored(names.slice(0, -1)) || decide(names, false);
     },
     addRules(side, folder, text) {
+      const file = `${folder === "" ? "" : `${folder}/`}${IGNORE_FILE}`;
       if (Buffer.byteLength(text) > IGNORE_BYTES_MAX)
-        throw new CliError(
-          "unsupported",
-          `${folder === "" ? "" : `${folder}/`}${IGNORE_FILE} is larger than ${IGNORE_BYTES_MAX} bytes`,
-        );
+        throw new CliError("unsupported", `${file} is larger than ${IGNORE_BYTES_MAX} bytes`);
       const lines = text
         .normalize("NFC")
         .replace(/^\ufeff/, "")
         .split(/\r?\n/);
-      rules[side].push(...lines.flatMap((line) => toRootRule(line, folder.normalize("NFC"))));
-      delete matchers[side];
+      const added = lines.flatMap((line) => toRules(line, folder.normalize("NFC"), file));
+      rules[side].push(...added);
+      folders = new Map();
     },
   };
 }
 
-/**
- * Returns the rule of a file in `folder` as a rule of the top, so that one list decides: the last match wins, and a rule
- * of a subfolder can take in what one above it leaves out.
- */
-function toRootRule(line: string, folder: string): readonly string[] {
-  if (folder === "" || line.trim() === "" || line.startsWith("#"))
-    return line.startsWith("#") ? [] : [line];
-  const isNegative = line.startsWith("!");
-  const rule = (isNegative ? line.slice(1) : line).replace(/^\\(?=[!#])/, "");
-  const isAnchored = rule.trimEnd().slice(0, -1).includes("/");
-  const above = folder.replaceAll(/[*?[\]\\!# ]/g, "\\$&");
-  const below = isAnchored ? rule.replace(/^\//, "") : `**/${rule}`;
-  return [`${isNegative ? "!" : ""}/${above}/${below}`];
+function toRules(line: string, folder: string, source: string): readonly IgnoreRule[] {
+  if (line.length > RULE_CHARACTERS_MAX)
+    throw new CliError(
+      "unsupported",
+      `${source} has a rule of more than ${RULE_CHARACTERS_MAX} characters`,
+    );
+  const rule = parseIgnoreRule(line, folder);
+  return rule === undefined ? [] : [rule];
 }

@@ -122,7 +122,7 @@ export const sync = commandDetails({
     const isBetween = isFromRemote && isToRemote;
     // Names must be valid on the local disk; connections accept any.
     const platform = isBetween ? "linux" : cli.system.platform;
-    const filter = await createSyncFilter({ exclude, include });
+    const filter = createSyncFilter({ exclude, include });
     const open = async (word: string, isSource: boolean): Promise<Side> => {
       const filtered = { filter, side: isSource ? "one" : "other" } as const;
       if (isRemote(word)) {

@@ -22,6 +22,7 @@ afterAll(() => rm(directory, { recursive: true }));
 const texts = {
   "ISO-8859-1": ["4bfc6368656e7465616d", "Küchenteam"],
   "windows-1251": ["c1f0e8e3e0e4e0", "Бригада"],
+  KOI8R: ["e2d2c9c7c1c4c1", "Бригада"],
   CP1251: ["c1f0e8e3e0e4e0", "Бригада"],
   Shift_JIS: ["8d4c95f19594", "広報部"],
   CP932: ["8d4c95f19594", "広報部"],

@@ -101,7 +101,7 @@ type Next = "none" | "moved" | "retry";
 async function runPass(run: Run): Promise<{ outcomes: readonly Outcome<Done>[]; next: Next }> {
   const { pair, options, cli } = run;
   const scannedAt = cli.clock();
-  const filter = await createSyncFilter(options);
+  const filter = createSyncFilter(options);
   const { local, remote } = await scanBoth(run, filter);
   for (const [path, { kind }] of run.agreements)
     if (isIgnoredPath(filter, path, kind === "folder")) run.agreements.delete(path);

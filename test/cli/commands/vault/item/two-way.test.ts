@@ -90,7 +90,7 @@ test("a scan follows no link, and reports names that a connection cannot have", 
       isProcessAlive: () => false,
     };
     const side = createLocalFolderSide(system, join(root, "in"));
-    const { entries, blocked } = await side.scan(await createSyncFilter({}));
+    const { entries, blocked } = await side.scan(createSyncFilter({}));
     expect([...entries.keys()]).toEqual(["fine"]);
     expect(Object.fromEntries([...blocked].map(([path, { isQuiet }]) => [path, isQuiet]))).toEqual({
       link: true,
