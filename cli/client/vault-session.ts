@@ -103,7 +103,7 @@ export function createVaultSession(
 
   /**
    * A refresh token that its own daemon refused will never be accepted again. A refusal by another daemon of this
-   * machine, which may answer while the own one is down, does not end the session.
+   * machine, which may answer while this one is down, does not end the session.
    */
   async function refuse(
     profile: NamedProfile,

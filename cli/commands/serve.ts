@@ -293,7 +293,7 @@ const FINISH_WITHIN_MS = 5_000;
 
 /**
  * Runs the runner of this home for the daemon at `urls`, until the command is stopped. The first time it is registered for
- * the own repositories of the signed-in user. A failure is printed and does not end the daemon.
+ * the repositories of the signed-in user. A failure is printed and does not end the daemon.
  */
 async function runServedRunner(cli: CliContext, urls: readonly string[]): Promise<void> {
   try {

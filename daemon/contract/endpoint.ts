@@ -199,7 +199,7 @@ export interface Endpoint<
   readonly on?: On;
   /**
    * Set if an archived repository in the path accepts the change: of its settings, of who may do what, of hooks and jobs,
-   * of what somebody gets to hear, and requests that only read it. It refuses every other change with 423.
+   * of subscriptions, and requests that only read it. It refuses every other change with 423.
    */
   readonly acceptsArchived?: true;
   readonly limit?: Limit;

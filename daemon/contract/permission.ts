@@ -15,7 +15,7 @@ export type RepositoryPart =
 /** The permissions on a repository; each includes those before it. */
 export type RepositoryLevel = "read" | "write" | "admin" | "owner";
 
-/** The roles in an organization: whoever may see it, its members, and its owners. */
+/** The roles in an organization: a user who may see it, a member, and an owner. */
 export type OrganizationRole = "viewer" | "member" | "owner";
 
 /**

@@ -37,7 +37,7 @@ export interface ActingUser extends ForgeUser {
 }
 
 /**
- * Returns whether the caller is this account itself. A job and the holder of a deploy key are nobody's account: what is
+ * Returns whether the caller is this account itself. A job and a deploy key have no account: what is
  * allowed to a person by name, as an author or on a list, is not allowed to them.
  */
 export function isSelf(user: ActingUser, id: UserId | undefined): boolean {

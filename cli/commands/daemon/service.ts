@@ -114,7 +114,7 @@ async function assertReachable(cli: CliContext, { probe }: ServiceFile): Promise
   }
 }
 
-/** Lets the service of a user run before that user signs in. Says how, where that takes an administrator. */
+/** Lets the service of a user run before that user signs in. Prints the command if that takes an administrator. */
 async function startAtBoot(
   cli: CliContext,
   service: ServiceFile,

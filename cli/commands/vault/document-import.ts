@@ -155,7 +155,7 @@ async function upload(cli: CliContext, path: string, filename: string, progress:
 }
 
 /**
- * Returns the path of a file of the export. The export may be a stranger's: a file outside of the folder is none of it, nor
+ * Returns the path of a file of the export. The export may be a stranger's: a file outside of the folder is not part of it, nor
  * is one behind a link. @throws CliError `invalid`, `file_error`
  */
 async function findFile(root: string, file: string): Promise<string> {

@@ -46,7 +46,7 @@ export const entries: readonly Entry[] = [
   command("invite", "Share a document with an e-mail address", {
     args: { "<document>": "the document's id, or its name if only one has it" },
     flags: {
-      "--email <address>": { help: "who gets a mail to accept the share", required: true },
+      "--email <address>": { help: "the address that gets the invitation", required: true },
       "--permission <permission>": {
         help: "view shows it in place only",
         choices: permissions,
@@ -58,11 +58,11 @@ export const entries: readonly Entry[] = [
     completions: { document: "documents" },
     examples: [
       [
-        "Share with somebody who has no account yet",
+        "Share with a person who has no account yet",
         "croft vault share invite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --email ada@example.org",
       ],
       [
-        "Let them download it",
+        "Let the recipient download it",
         "croft vault share invite 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --email ada@example.org --permission download",
       ],
     ],

@@ -19,10 +19,10 @@ const PATH_BYTES_MAX = 2_000;
 const TOGETHER = 64;
 
 /**
- * Removes a folder with everything in it, or the entry of another kind at its path. Folders without permissions are made
- * writable, links are removed and never followed, and whatever cannot be removed does not keep the rest. Returns
- * undefined when nothing stays, which is so for a missing folder too; otherwise a path that stays with its reason. No
- * program that could change the folder may run.
+ * Removes a folder with everything in it, or an entry of another kind at its path. Makes folders without permissions
+ * writable, removes links without following them, and goes on after an entry that cannot be removed. Returns undefined
+ * if nothing is left, also for a missing folder; otherwise a path that is left, with the reason. No program that could
+ * change the folder may run meanwhile.
  */
 export async function removeFolder(path: string): Promise<string | undefined> {
   const top = Buffer.from(path);
@@ -100,8 +100,8 @@ async function isMissing(path: Buffer): Promise<boolean> {
 }
 
 /**
- * Makes a folder empty that is there or missing; something else at its path is replaced by a folder. Returns a path that
- * stays. No other program may change the folder meanwhile.
+ * Empties a folder, or creates it in place of a missing one or of an entry of another kind. Returns as `removeFolder`
+ * does. No other program may change the folder meanwhile.
  */
 export async function emptyFolder(path: string): Promise<string | undefined> {
   const left = await removeFolder(path);
@@ -119,7 +119,7 @@ export async function renameFolder(from: string, to: string): Promise<void> {
   }
 }
 
-/** Makes a folder and those above it, where they are missing. */
+/** Creates a folder and its missing parents. */
 export async function makeFolders(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }

@@ -73,7 +73,7 @@ interface Work {
   entries: number;
 }
 
-function assertGoesOn({ signal }: Work): void {
+function assertNotAborted({ signal }: Work): void {
   if (signal?.aborted === true)
     throw new ExpressionError("hashFiles: the files took too long to be read");
 }
@@ -86,7 +86,7 @@ async function addFile(work: Work, path: string, hash: Hash): Promise<boolean> {
     await using file = await openJobFile(work.root, target);
     if (file === undefined) return false;
     for await (const chunk of readChunks(file)) {
-      assertGoesOn(work);
+      assertNotAborted(work);
       hash.update(chunk);
     }
     return true;
@@ -98,13 +98,13 @@ async function addFile(work: Work, path: string, hash: Hash): Promise<boolean> {
   }
 }
 
-/** A pattern from the root on, with slashes and without one at its end. */
+/** A pattern relative to the root, with slashes between its segments and none at its end. */
 interface Glob {
   readonly isExcluded: boolean;
   readonly text: string;
 }
 
-/** Patterns are written from the workspace on, with or without its path. */
+/** A pattern is relative to the workspace, or begins with the path of the workspace. */
 function toGlob(root: string, pattern: string): Glob {
   const isExcluded = pattern.startsWith("!");
   const text = isExcluded ? pattern.slice(1).trim() : pattern;
@@ -129,7 +129,7 @@ function toFilters({ isExcluded, text }: Glob): readonly string[] {
   return [`${sign}${filter}`, `${sign}${filter}/**`];
 }
 
-/** Returns the folders of a glob in front of its first sign. */
+/** Returns the leading folders of a glob, up to the first with a wildcard. */
 function toFixedFolder(text: string): string {
   const parts = text.split("/");
   const first = parts.findIndex((part) => /[*?[\\]/.test(part));
@@ -141,14 +141,14 @@ async function* listFiles(work: Work, path: string): AsyncGenerator<string> {
   if (path.split("/").includes("..")) return;
   const folder = await findRealPath(work.root, join(work.root, path));
   if (folder === undefined) return;
-  // A pattern may name a file: what is no file either is left out when it is opened.
+  // The pattern may name a file. Any other kind is skipped when it is opened.
   yield path;
   yield* listBelow(work, folder, path);
 }
 
 async function* listBelow(work: Work, folder: string, path: string): AsyncGenerator<string> {
   for await (const entry of listJobFolder(work.root, folder)) {
-    assertGoesOn(work);
+    assertNotAborted(work);
     work.entries += 1;
     if (work.entries > ENTRIES_MAX)
       throw new ExpressionError(`hashFiles: there are more than ${ENTRIES_MAX} files`);

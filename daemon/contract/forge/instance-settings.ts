@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resource } from "./resource.ts";
 import { anyone, anyoneWithin, text } from "../endpoint.ts";
+import { repository } from "../permission.ts";
 import { apiError } from "./common.ts";
 import { repositoryParams } from "./repositories/repositories.ts";
 
@@ -122,6 +123,7 @@ export const instanceSettingsEndpoints = {
       path: "/api/v1/repos/:owner/:repo/signing-key.gpg",
       params: repositoryParams,
       gate: anyoneWithin("repository"),
+      on: repository("code", "read", { evenOff: true }),
     },
     ({ operation }) => ({
       getRepositorySigningKey: operation({
@@ -141,6 +143,7 @@ export const instanceSettingsEndpoints = {
       path: "/api/v1/repos/:owner/:repo/signing-key.pub",
       params: repositoryParams,
       gate: anyoneWithin("repository"),
+      on: repository("code", "read", { evenOff: true }),
     },
     ({ operation }) => ({
       getRepositorySshSigningKey: operation({

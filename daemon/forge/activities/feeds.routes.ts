@@ -20,8 +20,8 @@ export function activityRoutes({
       const window = { ...query, isOnlyPerformed: query["only-performed-by"] };
       return toPage(await feeds.ofUser(params.username, window, caller), caller);
     }),
-    handle(activityEndpoints.listRepositoryActivities, async ({ caller, params, query }) =>
-      toPage(await feeds.ofRepository(params, query, caller), caller),
+    handle(activityEndpoints.listRepositoryActivities, async ({ opened, caller, query }) =>
+      toPage(await feeds.ofRepository(opened, query, caller), caller),
     ),
     handle(activityEndpoints.listOrganizationActivities, async ({ caller, params, query }) =>
       toPage(await feeds.ofOrganization(params.org, query, caller), caller),

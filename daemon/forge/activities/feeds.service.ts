@@ -16,12 +16,11 @@ import { findRepositoriesByIds } from "../../../storage/tables/forge/repositorie
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isPublicOnly, toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
 import { findPeople } from "../issues/issue-details.ts";
 import type { CommentDetails } from "../events.ts";
 import { openOrganization, openTeam } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { createRepositoryLists } from "../repositories/repository-lists.service.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
@@ -90,15 +89,12 @@ export function createFeeds({
       return list(source, window, caller, { receiverId: id });
     },
 
-    /** Returns a page of the activities in a repository. Throws `not_found` when the caller may not read it. */
-    async ofRepository(
-      path: RepositoryPath,
+    /** Returns a page of the activities in a repository. */
+    ofRepository: (
+      { repository }: GrantedRepository,
       window: FeedWindow,
       caller: ForgeCaller | undefined,
-    ): Promise<FeedPage> {
-      const { repository } = await openRepository(db, path, caller, "/activities/feeds", "any");
-      return list({ repositoryId: repository.id }, window, caller);
-    },
+    ): Promise<FeedPage> => list({ repositoryId: repository.id }, window, caller),
 
     /** Returns a page of the activities in repositories of an organization. Throws as `openOrganization` does. */
     async ofOrganization(

@@ -1,11 +1,11 @@
 import { browsingEndpoints } from "../../contract/forge/code/browsing.ts";
-import type { Route, ServerRequest } from "../../http/handle.ts";
+import type { Route } from "../../http/handle.ts";
 import { answer, page } from "../../http/serve.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import type { ForgeCaller } from "../caller.ts";
 import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Browsing } from "./browsing.service.ts";
+import { toCodeRequest } from "./open-code.ts";
 
 /** Routes of blame, of the search of code and file names, of contributors and of diverged branches. */
 export function browsingRoutes({
@@ -16,9 +16,9 @@ export function browsingRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return serve(browsingEndpoints, {
-    getBlame: async ({ opened, params, query, ...input }) => {
+    getBlame: async ({ params, query, ...input }) => {
       const file = { path: params.filepath, ref: query.ref };
-      const { parts, commits } = await browsing.blame(opened, toClient(input), file);
+      const { parts, commits } = await browsing.blame(toCodeRequest(input), file);
       return {
         commits: [...commits.values()].map(({ id, author, authoredAt, summary }) => ({
           sha: id,
@@ -33,23 +33,22 @@ export function browsingRoutes({
         })),
       };
     },
-    searchCode: async ({ opened, query, ...input }) => {
+    searchCode: async ({ query, ...input }) => {
       const wanted = { text: query.q, ref: query.ref };
-      const { matches, isWhole } = await browsing.search(opened, toClient(input), wanted);
+      const { matches, isWhole } = await browsing.search(toCodeRequest(input), wanted);
       return {
         matches: matches.map(({ path, lines }) => ({ path, lines: [...lines] })),
         truncated: !isWhole,
       };
     },
-    findFiles: async ({ opened, query, ...input }) => {
+    findFiles: async ({ query, ...input }) => {
       const wanted = { text: query.q, ref: query.ref };
-      const { files, total, isWhole } = await browsing.findFiles(opened, toClient(input), wanted);
+      const { files, total, isWhole } = await browsing.findFiles(toCodeRequest(input), wanted);
       return answer({ files: [...files], truncated: !isWhole }, { total });
     },
-    listContributors: async ({ opened, query, ...input }) => {
+    listContributors: async ({ query, ...input }) => {
       const { contributors, authors, total } = await browsing.contributors(
-        opened,
-        toClient(input),
+        toCodeRequest(input),
         query.ref,
         query,
       );
@@ -62,18 +61,10 @@ export function browsingRoutes({
       });
       return page(shown, total);
     },
-    listRefNames: ({ opened, ...input }) => browsing.refNames(opened, toClient(input)),
-    listDivergence: async ({ opened, query, ...input }) => {
-      const found = await browsing.divergence(opened, toClient(input), query.q, query);
+    listRefNames: (input) => browsing.refNames(toCodeRequest(input)),
+    listDivergence: async ({ query, ...input }) => {
+      const found = await browsing.divergence(toCodeRequest(input), query.q, query);
       return page(found.branches, found.total);
     },
   });
 }
-
-const toClient = ({
-  caller,
-  request: { address, signal },
-}: {
-  readonly caller: ForgeCaller | undefined;
-  readonly request: ServerRequest;
-}) => ({ caller, address, signal });

@@ -11,7 +11,6 @@ import { CODE_MATCHES_MAX, REF_NAMES_MAX } from "../../contract/forge/code/brows
 import { AppError } from "../../errors.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { Compute } from "../compute.ts";
-import type { OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { findAuthors } from "./authors.ts";
@@ -38,8 +37,6 @@ const DIVERGENCES_CACHED = 10_000;
 const HEADS = "refs/heads/";
 
 /** The client of a request to an opened repository. */
-type Client = Pick<CodeRequest, "caller" | "address" | "signal">;
-
 /** Lines of code by author, text and file name; contributors; diverged branches. */
 export type Browsing = ReturnType<typeof createBrowsing>;
 
@@ -63,12 +60,11 @@ export function createBrowsing({
   return {
     /** Refuses with `too_large` a file above `BLAMED_BYTES_MAX`, with `unprocessable` a malformed path. */
     async blame(
-      opened: OpenedRepository,
-      client: Client,
+      request: CodeRequest,
       { path: requestedPath, ref }: { readonly path: string; readonly ref: string },
     ): Promise<Blame> {
       const path = cleanFilePath(requestedPath);
-      return access.within(opened, client, async (code) => {
+      return access.read(request, async (code) => {
         const { commitId } = await getRevision(code, ref);
         return remember(blames, toKey(code, commitId, path), async () => {
           await assertBlamed(code, commitId, path);
@@ -82,11 +78,10 @@ export function createBrowsing({
     },
 
     async search(
-      opened: OpenedRepository,
-      client: Client,
+      request: CodeRequest,
       { text, ref }: { readonly text: string; readonly ref: string },
     ) {
-      return access.within(opened, client, async (code) => {
+      return access.read(request, async (code) => {
         const { commitId } = await getRevision(code, ref);
         return searchCode(code.git, {
           ...toOptions(code),
@@ -97,23 +92,22 @@ export function createBrowsing({
 
     /** Returns the paths with every word of `text`: those with a matching name first, then the shorter ones. */
     async findFiles(
-      opened: OpenedRepository,
-      client: Client,
+      request: CodeRequest,
       { text, ref }: { readonly text: string; readonly ref: string },
     ) {
-      const { paths, isWhole } = await access.within(opened, client, async (code) => {
+      const { paths, isWhole } = await access.read(request, async (code) => {
         const { commitId } = await getRevision(code, ref);
         return remember(fileLists, toKey(code, commitId), () => listFileNames(code, commitId));
       });
-      const account = String(opened.repository.ownerId);
+      const account = String(request.opened.repository.ownerId);
       const computed = await compute.run(searchPaths, { paths, text }, account);
       if (computed.kind === "exceeded")
         throw new AppError("unavailable", `The search takes ${computed.reason}.`);
       return { ...computed.value, isWhole };
     },
 
-    async contributors(opened: OpenedRepository, client: Client, ref: string, window: PageWindow) {
-      const all = await access.within(opened, client, async (code) => {
+    async contributors(request: CodeRequest, ref: string, window: PageWindow) {
+      const all = await access.read(request, async (code) => {
         const { commitId: tip } = await getRevision(code, ref);
         return remember(contributors, toKey(code, tip), async () => {
           const value = await listContributors(code.git, {
@@ -131,20 +125,20 @@ export function createBrowsing({
       const authors = await findAuthors(
         db,
         people.map((person) => ({ author: person, committer: person })),
-        client.caller?.user,
+        request.caller?.user,
       );
       return { contributors: page, authors, total: all.length };
     },
 
-    async refNames(opened: OpenedRepository, client: Client) {
-      return access.within(opened, client, (code) =>
+    async refNames(request: CodeRequest) {
+      return access.read(request, (code) =>
         listNewestNames(code.git, REF_NAMES_MAX, toOptions(code)),
       );
     },
 
     /** Compares the branches of a page of the list of branches with the default branch. */
-    async divergence(opened: OpenedRepository, client: Client, text: string, window: PageWindow) {
-      return access.within(opened, client, async (code) => {
+    async divergence(request: CodeRequest, text: string, window: PageWindow) {
+      return access.read(request, async (code) => {
         const query = { ...toOptions(code), under: HEADS, order: "newest", text } as const;
         const { refs, total } = await listRefs(code.git, query, toRows(window));
         const base = await findRevision(code, "");

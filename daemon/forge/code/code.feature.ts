@@ -1,5 +1,5 @@
 // daemon/forge/code: branches, tags, commits, trees and files of repositories. Start here: one factory wires up the
-// services. open-code.ts authorizes readers and limits the number of git processes; revisions.ts resolves names. A
+// services. open-code.ts limits the number of git processes; revisions.ts resolves names. A
 // write goes through ../git/write-refs.ts and has the effects of a push.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
@@ -107,7 +107,7 @@ export function createCode(deps: CodeServicesDeps) {
       tags,
       toCommitPerson,
       takeUpstream,
-      findFileLanguage: createFileLanguages({ access }),
+      findFileLanguage: createFileLanguages({ db, access }),
     },
     routes,
     /** Terminates the thread that parses issue templates. */

@@ -1,11 +1,12 @@
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { objectEndpoints, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
 import type { AnswerHeaders, BytesAnswer, Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { answer, page } from "../../http/serve.ts";
+import { serve } from "../handle.ts";
 import type { PageWindow } from "../page-window.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
-import { toCodeRequest } from "./code-request.ts";
+import { getFirst, toCodeAddresses } from "./code-addresses.ts";
+import { toCodeRequest } from "./open-code.ts";
 import type { CodeStream } from "./code-stream.ts";
 import { toCommitView, toIgnoredSpace } from "./commit.view.ts";
 import type { CommitList, CommitParts, Commits } from "./commits.service.ts";
@@ -25,64 +26,56 @@ export function commitRoutes({
   const toCommits = ({ owned, commits: list, authors }: CommitList) =>
     list.map((each) => toCommitView(each, authors, toCodeAddresses(owned, urls), urls));
   const toComparison = (found: CommitList) =>
-    ({
-      status: 200,
-      body: { total_commits: found.total, commits: toCommits(found) },
-    }) as const;
+    ({ status: 200, body: { total_commits: found.total, commits: toCommits(found) } }) as const;
   return [
-    handle(commitEndpoints.listCommits, async (input) => {
-      const { query } = input;
-      const request = toCodeRequest(input, "/commits");
-      const found = await commits.list(request, query, query, toParts(query));
-      const headers = toPageHeaders(query, found.total);
-      return { status: 200, body: toCommits(found), total: found.total, headers };
+    ...serve(commitEndpoints, {
+      listCommits: async ({ query, ...input }) => {
+        const request = toCodeRequest(input);
+        const found = await commits.list(request, query, query, toParts(query));
+        const { total } = found;
+        return answer(toCommits(found), { total, headers: toPageHeaders(query, total) });
+      },
+      getCommit: async ({ params, query, ...input }) => {
+        const found = await commits.get(toCodeRequest(input), params.sha, toParts(query));
+        return getFirst(toCommits(found));
+      },
+      getCommitDiff: async ({ params, query, ...input }) => {
+        const ignored = toIgnoredSpace(query.whitespace);
+        return toText(await commits.diff(toCodeRequest(input), params.sha, "diff", ignored));
+      },
+      getCommitPatch: async (input) =>
+        toText(await commits.diff(toCodeRequest(input), input.params.sha, "patch")),
+      compare: async ({ params: { basehead }, query, ...input }) => {
+        const request = toCodeRequest(input);
+        const { output, whitespace } = query;
+        return output === "diff" || output === "patch"
+          ? toText(await commits.compareText(request, basehead, output, toIgnoredSpace(whitespace)))
+          : toComparison(await commits.compare(request, basehead, toParts(query)));
+      },
     }),
-    handle(commitEndpoints.getCommit, async (input) => {
-      const { sha } = input.params;
-      const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}`);
-      const found = await commits.get(request, sha, toParts(input.query));
-      return { status: 200, body: getFirst(toCommits(found)) };
-    }),
-    handle(commitEndpoints.getCommitDiff, async (input) => {
-      const { sha } = input.params;
-      const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}.diff`);
-      const ignored = toIgnoredSpace(input.query.whitespace);
-      return toText(await commits.diff(request, sha, "diff", ignored));
-    }),
-    handle(commitEndpoints.getCommitPatch, async (input) => {
-      const { sha } = input.params;
-      const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}.patch`);
-      return toText(await commits.diff(request, sha, "patch"));
-    }),
-    handle(commitEndpoints.compare, async (input) => {
-      const { basehead } = input.params;
-      const { output, whitespace } = input.query;
-      const request = toCodeRequest(input, `/compare/${toSegments(basehead)}`);
-      return output === "diff" || output === "patch"
-        ? toText(await commits.compareText(request, basehead, output, toIgnoredSpace(whitespace)))
-        : toComparison(await commits.compare(request, basehead, toParts(input.query)));
-    }),
-    handle(objectEndpoints.listGitRefs, async (input) => {
-      const { owned, refs, total } = await objects.listRefs(toCodeRequest(input, "/git/refs"), "");
-      const addresses = toCodeAddresses(owned, urls);
-      return { status: 200, body: refs.map((ref) => toReferenceView(ref, addresses)), total };
-    }),
-    handle(objectEndpoints.getGitRefs, async (input) => {
-      const { ref: name } = input.params;
-      const request = toCodeRequest(input, `/git/refs/${toSegments(name)}`);
-      const { owned, refs, total } = await objects.listRefs(request, name);
-      return { status: 200, body: toRefsView(refs, name, toCodeAddresses(owned, urls)), total };
-    }),
-    handle(objectEndpoints.getTree, async (input) => {
-      const { sha } = input.params;
-      const request = toCodeRequest(input, `/git/trees/${toSegments(sha)}`);
-      const tree = await objects.getTree(request, sha, toTreeWindow(input.query));
-      return { status: 200, body: toTreeView(tree, toCodeAddresses(tree.owned, urls)) };
-    }),
-    handle(objectEndpoints.getBlob, async (input) => {
-      const { sha } = input.params;
-      const blob = await objects.getBlob(toCodeRequest(input, `/git/blobs/${sha}`), sha);
-      return { status: 200, body: toBlobView(blob, toCodeAddresses(blob.owned, urls)) };
+    ...serve(objectEndpoints, {
+      listGitRefs: async (input) => {
+        const { owned, refs, total } = await objects.listRefs(toCodeRequest(input), "");
+        const addresses = toCodeAddresses(owned, urls);
+        return page(
+          refs.map((ref) => toReferenceView(ref, addresses)),
+          total,
+        );
+      },
+      getGitRefs: async (input) => {
+        const { ref: name } = input.params;
+        const { owned, refs, total } = await objects.listRefs(toCodeRequest(input), name);
+        return answer(toRefsView(refs, name, toCodeAddresses(owned, urls)), { total });
+      },
+      getTree: async ({ params, query, ...input }) => {
+        const window = toTreeWindow(query);
+        const tree = await objects.getTree(toCodeRequest(input), params.sha, window);
+        return toTreeView(tree, toCodeAddresses(tree.owned, urls));
+      },
+      getBlob: async (input) => {
+        const blob = await objects.getBlob(toCodeRequest(input), input.params.sha);
+        return toBlobView(blob, toCodeAddresses(blob.owned, urls));
+      },
     }),
   ];
 }

@@ -5,13 +5,14 @@ import {
   type WireFileChange,
 } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer, Route } from "../../http/handle.ts";
+import { answer } from "../../http/serve.ts";
 import { toContentDisposition } from "../packages/download.view.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import { HARMLESS } from "../shown-type.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { CommitWish, FileChanges, FilesChanged } from "./change-files.service.ts";
-import { getFirst, toSegments } from "./code-addresses.ts";
-import { toCodeRequest } from "./code-request.ts";
+import { getFirst } from "./code-addresses.ts";
+import { type CodeRequest, toCodeRequest } from "./open-code.ts";
 import { toVerificationView } from "./commit.view.ts";
 import type { ContentParts, Contents } from "./contents.service.ts";
 import {
@@ -36,92 +37,61 @@ export function contentsRoutes({
   readonly fileChanges: FileChanges;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(contentsEndpoints.getRootContents, async (input) => {
-      const found = await contents.get(toCodeRequest(input, "/contents"), "", input.query.ref);
-      return { status: 200, body: toContentsViews(found, urls), total: found.total };
-    }),
-    handle(contentsEndpoints.getContents, async (input) => {
-      const { filepath } = input.params;
-      const request = toCodeRequest(input, `/contents/${toSegments(filepath)}`);
-      const found = await contents.get(request, filepath, input.query.ref);
-      return { status: 200, body: toContentsView(found, urls), total: found.total };
-    }),
-    handle(contentsEndpoints.getRootContentsExt, async (input) => {
-      const request = toCodeRequest(input, "/contents-ext");
-      const { ref, includes } = input.query;
-      const found = await contents.get(request, "", ref, toParts(includes));
-      const body = toContentsExtView(found, urls, hasMessages(includes));
-      return { status: 200, body, total: found.total };
-    }),
-    handle(contentsEndpoints.getContentsExt, async (input) => {
-      const { filepath } = input.params;
-      const request = toCodeRequest(input, `/contents-ext/${toSegments(filepath)}`);
-      const { ref, includes } = input.query;
-      const found = await contents.get(request, filepath, ref, toParts(includes));
-      const body = toContentsExtView(found, urls, hasMessages(includes));
-      return { status: 200, body, total: found.total };
-    }),
-    handle(contentsEndpoints.createFile, async (input) => {
-      const { body, params } = input;
-      const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
+  const getExt = async ({
+    filepath,
+    query: { ref, includes },
+    request,
+  }: {
+    readonly filepath: string;
+    readonly query: { readonly ref: string; readonly includes: string };
+    readonly request: CodeRequest;
+  }) => {
+    const found = await contents.get(request, filepath, ref, toParts(includes));
+    return answer(toContentsExtView(found, urls, hasMessages(includes)), { total: found.total });
+  };
+  return serve(contentsEndpoints, {
+    getRootContents: async (input) => {
+      const found = await contents.get(toCodeRequest(input), "", input.query.ref);
+      return answer(toContentsViews(found, urls), { total: found.total });
+    },
+    getContents: async ({ params, query, ...input }) => {
+      const found = await contents.get(toCodeRequest(input), params.filepath, query.ref);
+      return answer(toContentsView(found, urls), { total: found.total });
+    },
+    getRootContentsExt: ({ query, ...input }) =>
+      getExt({ filepath: "", query, request: toCodeRequest(input) }),
+    getContentsExt: ({ params, query, ...input }) =>
+      getExt({ filepath: params.filepath, query, request: toCodeRequest(input) }),
+    createFile: async ({ params, body, ...input }) => {
       const operation = toOperation("create", params.filepath, body);
-      return {
-        status: 201,
-        body: toFile(await fileChanges.change(request, [operation], toWish(body))),
-      };
-    }),
-    handle(contentsEndpoints.updateFile, async (input) => {
-      const { body, params } = input;
-      const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
+      return toFile(await fileChanges.change(toCodeRequest(input), [operation], toWish(body)));
+    },
+    updateFile: async ({ params, body, ...input }) => {
       const isNew = (body.sha ?? "") === "";
       const operation = toOperation(isNew ? "create" : "update", params.filepath, body);
-      const changed = await fileChanges.change(request, [operation], toWish(body));
-      return { status: isNew ? 201 : 200, body: toFile(changed) };
-    }),
-    handle(contentsEndpoints.deleteFile, async (input) => {
-      const { body, params } = input;
-      const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
+      const changed = await fileChanges.change(toCodeRequest(input), [operation], toWish(body));
+      return { status: isNew ? 201 : 200, body: toFile(changed) } as const;
+    },
+    deleteFile: async ({ params, body, ...input }) => {
       const operation = toOperation("delete", params.filepath, body);
-      return {
-        status: 200,
-        body: toFile(await fileChanges.change(request, [operation], toWish(body))),
-      };
-    }),
-    handle(contentsEndpoints.changeFiles, async (input) => {
-      const { files: list } = input.body;
-      const operations = list.map((each) => toOperation(each.operation, each.path, each));
-      const request = toCodeRequest(input, "/contents");
-      return {
-        status: 201,
-        body: toFiles(await fileChanges.change(request, operations, toWish(input.body))),
-      };
-    }),
-    handle(contentsEndpoints.applyPatch, async (input) => {
-      const { body } = input;
-      const changed = await fileChanges.applyPatch(
-        toCodeRequest(input, "/diffpatch"),
-        body.content,
-        toWish(body),
-      );
-      return { status: 201, body: { ...toFiles(changed), content: null } };
-    }),
-    handle(contentsEndpoints.getRawFile, async (input) => {
-      const { filepath } = input.params;
-      const request = toCodeRequest(input, `/raw/${toSegments(filepath)}`);
-      return toBytes(await files.get(request, filepath, input.query.ref));
-    }),
-    handle(contentsEndpoints.getMediaFile, async (input) => {
-      const { filepath } = input.params;
-      const request = toCodeRequest(input, `/media/${toSegments(filepath)}`);
-      return toBytes(await files.getMedia(request, filepath, input.query.ref));
-    }),
-    handle(contentsEndpoints.getArchive, async (input) => {
-      const { archive } = input.params;
-      const request = toCodeRequest(input, `/archive/${toSegments(archive)}`);
-      return toDownload(await files.archive(request, archive));
-    }),
-  ];
+      return toFile(await fileChanges.change(toCodeRequest(input), [operation], toWish(body)));
+    },
+    changeFiles: async ({ body, ...input }) => {
+      const operations = body.files.map((each) => toOperation(each.operation, each.path, each));
+      return toFiles(await fileChanges.change(toCodeRequest(input), operations, toWish(body)));
+    },
+    applyPatch: async ({ body, ...input }) => {
+      const request = toCodeRequest(input);
+      const changed = await fileChanges.applyPatch(request, body.content, toWish(body));
+      return { ...toFiles(changed), content: null };
+    },
+    getRawFile: async ({ params, query, ...input }) =>
+      toBytes(await files.get(toCodeRequest(input), params.filepath, query.ref)),
+    getMediaFile: async ({ params, query, ...input }) =>
+      toBytes(await files.getMedia(toCodeRequest(input), params.filepath, query.ref)),
+    getArchive: async (input) =>
+      toDownload(await files.archive(toCodeRequest(input), input.params.archive)),
+  });
 
   function toFile(changed: FilesChanged): WireFileChange {
     const { files: list, ...rest } = toFiles(changed);

@@ -3,26 +3,38 @@ import { GitError } from "../../../storage/git/git.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import { ATTRIBUTES_BYTES_MAX, toCodeName } from "../repositories/languages/language-names.ts";
-import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { repository } from "../../contract/permission.ts";
+import { openNamedRepository } from "../repositories/open-repository.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import type { CodeAccess, CodeClient, OpenedCode } from "./open-code.ts";
 import { getRevision } from "./revisions.ts";
 
 /** Returns the name of code that the attributes of a file ask for; undefined where its name decides. */
 export type FindFileLanguage = (
-  request: CodeRequest,
-  file: { readonly ref: string; readonly path: string },
+  client: CodeClient,
+  file: RepositoryPath & { readonly ref: string; readonly path: string },
 ) => Promise<string | undefined>;
 
 const LANGUAGES_CACHED = 2_000;
 const NAMES = ["linguist-language", "gitlab-language"] as const;
 
-/** Creates the function, which refuses as `CodeAccess` does and with `not_found` a missing revision. */
-export function createFileLanguages({ access }: { readonly access: CodeAccess }): FindFileLanguage {
+/** Creates the function, which refuses as `CodeAccess` does and with `not_found` a missing repository or revision. */
+export function createFileLanguages({
+  db,
+  access,
+}: {
+  readonly db: Database;
+  readonly access: CodeAccess;
+}): FindFileLanguage {
   const cache = createLruCache<{ readonly language: string | undefined }>({
     valueLengthMax: 1,
     lengthMax: LANGUAGES_CACHED,
   });
-  return (request, { ref, path }) =>
-    access.read(request, async (code) => {
+  return async (client, { ref, path, ...named }) => {
+    const permission = repository("code", "read");
+    const opened = await openNamedRepository(db, named, { caller: client.caller, permission });
+    return access.within(opened, client, async (code) => {
       const { commitId } = await getRevision(code, ref);
       const key = `${code.owned.repository.id} ${commitId} ${path}`;
       const cached = cache.get(key);
@@ -31,6 +43,7 @@ export function createFileLanguages({ access }: { readonly access: CodeAccess })
       cache.set(key, { language }, 1);
       return language;
     });
+  };
 }
 
 async function find(

@@ -1,28 +1,41 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { AppError } from "../../errors.ts";
+import type { ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { StreamLimiter, StreamSlot } from "../repositories/transfer-limiter.ts";
-import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
-import { notFound } from "../refusals.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
 import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { keepsCode } from "../repositories/repository-settings.view.ts";
+import { noWriter } from "../repositories/repositories.service.ts";
 
-/** A request for git objects of a repository. */
-export interface CodeRequest {
-  readonly path: RepositoryPath;
+/** The client of a request for git objects. */
+export interface CodeClient {
   readonly caller: ForgeCaller | undefined;
-  /** The rest of the address below the repository, for the redirect from a former name. */
-  readonly rest: string;
   /** Identifies the client when the caller is anonymous. */
   readonly address: string;
   /** Aborted when the client disconnects, which stops git. */
   readonly signal: AbortSignal;
+}
+
+/** A request for git objects of a repository that the operation has opened. */
+export interface CodeRequest extends CodeClient {
+  readonly opened: GrantedRepository;
+}
+
+/** Returns the request of a service for the input of a route. */
+export function toCodeRequest<Caller extends ForgeCaller | undefined>({
+  opened,
+  caller,
+  request: { address, signal },
+}: {
+  readonly opened: GrantedRepository;
+  readonly caller: Caller;
+  readonly request: ServerRequest;
+}) {
+  return { opened, caller, address, signal };
 }
 
 /** A repository that the request may read. */
@@ -50,23 +63,12 @@ export interface StreamedCode extends OpenedCode {
   readonly slot: StreamSlot;
 }
 
-/** Opens repositories for reading their code. */
+/** Runs git on repositories, within the limit on its processes. */
 export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
   return {
-    /**
-     * Runs `work` on a repository that the caller may read, within the limit on git processes. Refuses with `not_found` a
-     * repository that the caller may not read or whose code is turned off, and with `unavailable` when too many run.
-     */
-    async read<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> {
-      const owned = await findCode(request);
-      const release = await limiter.acquire(request, request.signal);
-      try {
-        const opened = await locateCode(owned, request);
-        return await refusing(() => work(opened));
-      } finally {
-        release();
-      }
-    },
+    /** Runs `work` on the repository. Refuses with `unavailable` when too many run. */
+    read: <T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> =>
+      within(request.opened, request, work),
 
     /**
      * Runs `work` for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived
@@ -79,83 +81,67 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
       work: (code: OpenedCode) => Promise<T>,
       toBranch?: (repository: ForgeRepository) => string,
     ): Promise<T> {
-      await findWritable(request, toBranch);
+      await assertMayWrite(request.opened, request, toBranch);
       const release = await limiter.acquire(request, request.signal);
       try {
         // The right may have ended while the request waited.
-        const opened = await locateCode(await findWritable(request, toBranch), request);
-        return await refusing(() => work(opened));
+        const opened = await reopenRepository(db, request.opened);
+        await assertMayWrite(opened, request, toBranch);
+        const code = await locateCode(opened, request);
+        return await refusing(() => work(code));
       } finally {
         release();
       }
     },
 
-    /** Runs `work` on a repository that the operation has opened, within the limit on git processes. */
-    async within<T>(
-      owned: OpenedRepository,
-      request: Pick<CodeRequest, "caller" | "address" | "signal">,
-      work: (code: OpenedCode) => Promise<T>,
-    ): Promise<T> {
-      const release = await limiter.acquire(request, request.signal);
-      try {
-        const opened = await locateCode(owned, request);
-        return await refusing(() => work(opened));
-      } finally {
-        release();
-      }
-    },
+    within,
 
-    /** Opens a repository for a stream: the caller releases the slot when git has ended. */
-    async open(request: CodeRequest): Promise<StreamedCode> {
-      return streamWithin(await findCode(request), request);
-    },
+    /** Opens the repository for a stream: the caller releases the slot when git has ended. */
+    open: (request: CodeRequest): Promise<StreamedCode> => streamWithin(request.opened, request),
 
     streamWithin,
   };
 
-  /** Opens a repository that the operation has opened for a stream, as `open` does. */
-  async function streamWithin(
+  /** Runs `work` on a repository that the operation has opened, as `read` does. */
+  async function within<T>(
     owned: OpenedRepository,
-    request: Pick<CodeRequest, "caller" | "address" | "signal">,
-  ): Promise<StreamedCode> {
-    const slot = await limiter.acquireStream(request, request.signal);
+    client: CodeClient,
+    work: (code: OpenedCode) => Promise<T>,
+  ): Promise<T> {
+    const release = await limiter.acquire(client, client.signal);
     try {
-      return { ...(await locateCode(owned, request)), slot };
+      const opened = await locateCode(owned, client);
+      return await refusing(() => work(opened));
+    } finally {
+      release();
+    }
+  }
+
+  /** Opens a repository that the operation has opened for a stream, as `open` does. */
+  async function streamWithin(owned: OpenedRepository, client: CodeClient): Promise<StreamedCode> {
+    const slot = await limiter.acquireStream(client, client.signal);
+    try {
+      return { ...(await locateCode(owned, client)), slot };
     } catch (error) {
       slot.release();
       throw error;
     }
   }
 
-  async function findWritable(
-    request: CodeRequest,
+  async function assertMayWrite(
+    { access, repository }: OpenedRepository,
+    { caller }: CodeClient,
     toBranch: ((repository: ForgeRepository) => string) | undefined,
-  ): Promise<OpenedRepository> {
-    const owned = await findCode(request);
-    const mayWrite =
-      reaches(owned.access, "write") ||
-      (toBranch !== undefined &&
-        (await mayEditHead(
-          db,
-          request.caller?.user,
-          owned.repository,
-          toBranch(owned.repository),
-        )));
-    if (!mayWrite)
-      throw new AppError("forbidden", "user should have a permission to write to a repo");
-    assertNotArchived(owned);
-    return owned;
-  }
-
-  async function findCode({ path, caller, rest }: CodeRequest): Promise<OpenedRepository> {
-    const owned = await openRepository(db, path, caller, rest);
-    if (!keepsCode(owned.repository.settings)) throw notFound();
-    return owned;
+  ): Promise<void> {
+    if (reaches(access, "write")) return;
+    const branch = toBranch?.(repository);
+    if (branch === undefined || !(await mayEditHead(db, caller?.user, repository, branch)))
+      throw noWriter();
   }
 
   async function locateCode(
     owned: OpenedRepository,
-    { caller, signal }: Pick<CodeRequest, "caller" | "signal">,
+    { caller, signal }: Pick<CodeClient, "caller" | "signal">,
   ): Promise<OpenedCode> {
     return { owned, caller, git, directory: await locate(owned.repository), signal };
   }

@@ -2,15 +2,17 @@ import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { tagEndpoints } from "../../contract/forge/code/tags.ts";
 import { forkSyncEndpoints } from "../../contract/forge/repositories/forks.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
-import { handle, serve } from "../handle.ts";
+import { page } from "../../http/serve.ts";
+import type { OwnedRepository } from "../events.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { BranchList, Branches } from "./branches.service.ts";
-import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
-import { toCodeRequest } from "./code-request.ts";
+import { getFirst, toCodeAddresses } from "./code-addresses.ts";
 import { toAnnotatedTagView, toTagView } from "./commit.view.ts";
 import type { SyncFork } from "./fork-sync.service.ts";
 import { toBranchView } from "./objects.view.ts";
-import type { Tags } from "./tags.service.ts";
+import { toCodeRequest } from "./open-code.ts";
+import type { TagDetails, Tags } from "./tags.service.ts";
 
 /** Routes of branches and tags, and of the update of a fork. */
 export function refRoutes({
@@ -27,6 +29,8 @@ export function refRoutes({
   const toBranches = ({ owned, branches: list, authors }: BranchList) =>
     list.map((branch) => toBranchView(branch, authors, toCodeAddresses(owned, urls)));
   const toBranch = (found: BranchList) => getFirst(toBranches(found));
+  const toTag = ({ owned, tag }: { readonly owned: OwnedRepository; readonly tag: TagDetails }) =>
+    toTagView(tag, toCodeAddresses(owned, urls));
   return [
     ...serve(forkSyncEndpoints, {
       syncFork: async ({ opened, body, caller, request }) => {
@@ -34,75 +38,49 @@ export function refRoutes({
         return { merge_type: await syncFork(opened, options, caller, request.signal) };
       },
     }),
-    handle(branchEndpoints.listBranches, async (input) => {
-      const found = await branches.list(
-        toCodeRequest(input, "/branches"),
-        input.query.q,
-        input.query,
-      );
-      return { status: 200, body: toBranches(found), total: found.total };
+    ...serve(branchEndpoints, {
+      listBranches: async ({ query, ...input }) => {
+        const found = await branches.list(toCodeRequest(input), query.q, query);
+        return page(toBranches(found), found.total);
+      },
+      getBranch: async (input) =>
+        toBranch(await branches.get(toCodeRequest(input), input.params.branch)),
+      createBranch: async ({ body, ...input }) => {
+        const from = { ref: body.old_ref_name ?? "", branch: body.old_branch_name ?? "" };
+        return toBranch(await branches.create(toCodeRequest(input), body.new_branch_name, from));
+      },
+      updateBranch: ({ body, ...input }) =>
+        branches.update(toCodeRequest(input), input.params.branch, {
+          commit: body.new_commit_id,
+          expected: body.old_commit_id ?? "",
+          isForced: body.force ?? false,
+        }),
+      renameBranch: (input) =>
+        branches.rename(toCodeRequest(input), input.params.branch, input.body.name),
+      deleteBranch: (input) => {
+        const expected = readExpectedCommit(input.request);
+        return branches.remove(toCodeRequest(input), input.params.branch, expected);
+      },
     }),
-    handle(branchEndpoints.getBranch, async (input) => {
-      const { branch } = input.params;
-      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
-      return { status: 200, body: toBranch(await branches.get(request, branch)) };
-    }),
-    handle(branchEndpoints.createBranch, async (input) => {
-      const from = { ref: input.body.old_ref_name ?? "", branch: input.body.old_branch_name ?? "" };
-      const request = toCodeRequest(input, "/branches");
-      const made = await branches.create(request, input.body.new_branch_name, from);
-      return { status: 201, body: toBranch(made) };
-    }),
-    handle(branchEndpoints.updateBranch, async (input) => {
-      const { branch } = input.params;
-      await branches.update(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch, {
-        commit: input.body.new_commit_id,
-        expected: input.body.old_commit_id ?? "",
-        isForced: input.body.force ?? false,
-      });
-      return { status: 204 };
-    }),
-    handle(branchEndpoints.renameBranch, async (input) => {
-      const { branch } = input.params;
-      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
-      await branches.rename(request, branch, input.body.name);
-      return { status: 204 };
-    }),
-    handle(branchEndpoints.deleteBranch, async (input) => {
-      const { branch } = input.params;
-      const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
-      await branches.remove(request, branch, readExpectedCommit(input.request));
-      return { status: 204 };
-    }),
-    handle(tagEndpoints.listTags, async (input) => {
-      const found = await tags.list(toCodeRequest(input, "/tags"), input.query);
-      const addresses = toCodeAddresses(found.owned, urls);
-      const body = found.tags.map((tag) => toTagView(tag, addresses));
-      return { status: 200, body, total: found.total };
-    }),
-    handle(tagEndpoints.getTag, async (input) => {
-      const name = input.params.tag;
-      const { owned, tag } = await tags.get(
-        toCodeRequest(input, `/tags/${toSegments(name)}`),
-        name,
-      );
-      return { status: 200, body: toTagView(tag, toCodeAddresses(owned, urls)) };
-    }),
-    handle(tagEndpoints.createTag, async (input) => {
-      const { tag_name: name, message, target } = input.body;
-      const newTag = { name, message: message ?? "", target: target ?? "" };
-      const { owned, tag } = await tags.create(toCodeRequest(input, "/tags"), newTag);
-      return { status: 201, body: toTagView(tag, toCodeAddresses(owned, urls)) };
-    }),
-    handle(tagEndpoints.deleteTag, async (input) => {
-      const name = input.params.tag;
-      await tags.remove(toCodeRequest(input, `/tags/${toSegments(name)}`), name);
-      return { status: 204 };
-    }),
-    handle(tagEndpoints.getAnnotatedTag, async (input) => {
-      const { sha } = input.params;
-      const { owned, tag } = await tags.getObject(toCodeRequest(input, `/git/tags/${sha}`), sha);
-      return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(owned, urls)) };
+    ...serve(tagEndpoints, {
+      listTags: async (input) => {
+        const { owned, tags: found, total } = await tags.list(toCodeRequest(input), input.query);
+        return page(
+          found.map((tag) => toTag({ owned, tag })),
+          total,
+        );
+      },
+      getTag: async (input) => toTag(await tags.get(toCodeRequest(input), input.params.tag)),
+      createTag: async ({ body, ...input }) => {
+        const { tag_name: name, message, target } = body;
+        const newTag = { name, message: message ?? "", target: target ?? "" };
+        return toTag(await tags.create(toCodeRequest(input), newTag));
+      },
+      deleteTag: (input) => tags.remove(toCodeRequest(input), input.params.tag),
+      getAnnotatedTag: async (input) => {
+        const { owned, tag } = await tags.getObject(toCodeRequest(input), input.params.sha);
+        return toAnnotatedTagView(tag, toCodeAddresses(owned, urls));
+      },
     }),
   ];
 }

@@ -2,10 +2,11 @@
 import { issueTemplateEndpoints } from "../../contract/forge/code/issue-templates.ts";
 import { severalFilesEndpoints } from "../../contract/forge/code/several-files.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { answer } from "../../http/serve.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
-import { toCodeRequest } from "./code-request.ts";
+import { getFirst, toCodeAddresses } from "./code-addresses.ts";
+import { toCodeRequest } from "./open-code.ts";
 import { toCommitView } from "./commit.view.ts";
 import type { CommitList, CommitParts, Commits } from "./commits.service.ts";
 import { toFilesView } from "./contents.view.ts";
@@ -30,46 +31,34 @@ export function severalFilesRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(severalFilesEndpoints.getFiles, async (input) => {
-      const request = toCodeRequest(input, "/file-contents");
-      const { body, ref } = input.query;
-      const found = await severalFiles.get(request, body.files, ref);
-      return { status: 200, body: toFilesView(found, urls) };
+    ...serve(severalFilesEndpoints, {
+      getFiles: async ({ query, ...input }) => {
+        const found = await severalFiles.get(toCodeRequest(input), query.body.files, query.ref);
+        return toFilesView(found, urls);
+      },
+      readFiles: async ({ query, body, ...input }) =>
+        toFilesView(await severalFiles.get(toCodeRequest(input), body.files, query.ref), urls),
+      listRepositoryLicenses: (input) => severalFiles.listLicenses(toCodeRequest(input)),
+      getEditorConfig: ({ params, query, ...input }) =>
+        severalFiles.readEditorConfig(toCodeRequest(input), params.filepath, query.ref),
+      getNote: async ({ params, query, ...input }) => {
+        const request = toCodeRequest(input);
+        const { text, commitId } = await objects.getNote(request, params.sha);
+        const found = await commits.get(request, commitId, toParts(query));
+        return { message: text, commit: toNoteCommit(found, urls) };
+      },
     }),
-    handle(severalFilesEndpoints.readFiles, async (input) => {
-      const request = toCodeRequest(input, "/file-contents");
-      const found = await severalFiles.get(request, input.body.files, input.query.ref);
-      return { status: 200, body: toFilesView(found, urls) };
-    }),
-    handle(severalFilesEndpoints.listRepositoryLicenses, async (input) => ({
-      status: 200,
-      body: await severalFiles.listLicenses(toCodeRequest(input, "/licenses")),
-    })),
-    handle(severalFilesEndpoints.getEditorConfig, async (input) => {
-      const { filepath } = input.params;
-      const request = toCodeRequest(input, `/editorconfig/${toSegments(filepath)}`);
-      const body = await severalFiles.readEditorConfig(request, filepath, input.query.ref);
-      return { status: 200, body };
-    }),
-    handle(severalFilesEndpoints.getNote, async (input) => {
-      const { sha } = input.params;
-      const request = toCodeRequest(input, `/git/notes/${toSegments(sha)}`);
-      const { text, commitId } = await objects.getNote(request, sha);
-      const found = await commits.get(request, commitId, toParts(input.query));
-      return { status: 200, body: { message: text, commit: toNoteCommit(found, urls) } };
-    }),
-    handle(issueTemplateEndpoints.listIssueTemplates, async (input) => {
-      const found = await issueTemplates.list(toCodeRequest(input, "/issue_templates"));
-      return { status: 200, body: [...found.templates], headers: toWarningHeaders(found) };
-    }),
-    handle(issueTemplateEndpoints.getIssueConfig, async (input) => {
-      const { config } = await issueTemplates.getConfig(toCodeRequest(input, "/issue_config"));
-      return { status: 200, body: config };
-    }),
-    handle(issueTemplateEndpoints.validateIssueConfig, async (input) => {
-      const request = toCodeRequest(input, "/issue_config/validate");
-      const { error } = await issueTemplates.getConfig(request);
-      return { status: 200, body: { valid: error === undefined, message: error ?? "" } };
+    ...serve(issueTemplateEndpoints, {
+      listIssueTemplates: async (input) => {
+        const found = await issueTemplates.list(toCodeRequest(input));
+        return answer([...found.templates], { headers: toWarningHeaders(found) });
+      },
+      getIssueConfig: async (input) =>
+        (await issueTemplates.getConfig(toCodeRequest(input))).config,
+      validateIssueConfig: async (input) => {
+        const { error } = await issueTemplates.getConfig(toCodeRequest(input));
+        return { valid: error === undefined, message: error ?? "" };
+      },
     }),
   ];
 }

@@ -4,7 +4,7 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../../contract/forge/common.ts
 import { instanceSettingsEndpoints } from "../../contract/forge/instance-settings.ts";
 import { reactionNames } from "../../contract/forge/issues/reactions.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { MissingFeatures } from "./missing-features.ts";
 
 const repositoryFeatures = {
@@ -27,31 +27,19 @@ const responseLimits = {
 
 /** Returns the routes by which clients learn limits and features of this forge. */
 export function instanceSettingsRoutes(features: MissingFeatures): Route[] {
-  return [
-    handle(instanceSettingsEndpoints.getApiSettings, async () => ({
-      status: 200,
-      body: responseLimits,
-    })),
-    handle(instanceSettingsEndpoints.getRepositorySettings, async () => ({
-      status: 200,
-      body: repositoryFeatures,
-    })),
-    handle(instanceSettingsEndpoints.getUiSettings, async () => ({
-      status: 200,
-      body: { default_theme: "croft", allowed_reactions: [...reactionNames], custom_emojis: [] },
-    })),
-    handle(instanceSettingsEndpoints.getAttachmentSettings, async () => ({
-      status: 200,
-      body: features.attachmentSettings,
-    })),
-    ...(
-      [instanceSettingsEndpoints.getSigningKey, instanceSettingsEndpoints.getSshSigningKey] as const
-    ).map((declared) => handle(declared, async () => features.refuseSigningKey())),
-    handle(instanceSettingsEndpoints.getRepositorySigningKey, async ({ caller, params }) =>
-      features.refuseSigningKeyOf(params, caller, "/signing-key.gpg"),
-    ),
-    handle(instanceSettingsEndpoints.getRepositorySshSigningKey, async ({ caller, params }) =>
-      features.refuseSigningKeyOf(params, caller, "/signing-key.pub"),
-    ),
-  ];
+  const refuse = async () => features.refuseSigningKey();
+  return serve(instanceSettingsEndpoints, {
+    getApiSettings: async () => responseLimits,
+    getRepositorySettings: async () => repositoryFeatures,
+    getUiSettings: async () => ({
+      default_theme: "croft",
+      allowed_reactions: [...reactionNames],
+      custom_emojis: [],
+    }),
+    getAttachmentSettings: async () => features.attachmentSettings,
+    getSigningKey: refuse,
+    getSshSigningKey: refuse,
+    getRepositorySigningKey: refuse,
+    getRepositorySshSigningKey: refuse,
+  });
 }

@@ -1,9 +1,5 @@
-import type { Database } from "../../../storage/engine/database.ts";
 import { AppError } from "../../errors.ts";
-import type { ForgeCaller } from "../caller.ts";
 import { FILE_BYTES_MAX, FILES_OF_PARENT_MAX } from "../issues/attachments.service.ts";
-import { openRepository } from "../repositories/open-repository.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -11,10 +7,8 @@ const MEBIBYTE = 1024 * 1024;
 export type MissingFeatures = ReturnType<typeof createMissingFeatures>;
 
 export function createMissingFeatures({
-  db,
   uploadBytesMax,
 }: {
-  readonly db: Database;
   /** Maximum bytes of any upload. */
   readonly uploadBytesMax: number;
 }) {
@@ -29,16 +23,6 @@ export function createMissingFeatures({
 
     /** Refuses with `not_found`, because this server does not sign commits. */
     refuseSigningKey,
-
-    /** Refuses as `refuseSigningKey` does, after checking that the caller may read the repository. */
-    async refuseSigningKeyOf(
-      path: RepositoryPath,
-      caller: ForgeCaller | undefined,
-      rest: string,
-    ): Promise<never> {
-      await openRepository(db, path, caller, rest);
-      return refuseSigningKey();
-    },
   };
 }
 

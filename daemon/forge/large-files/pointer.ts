@@ -1,6 +1,6 @@
 import { OBJECT_NAME } from "../../../storage/objects/object-store.ts";
 
-/** Longest pointer; a longer file is none (Git LFS specification, "The Pointer"). */
+/** Longest pointer; a longer file is not a pointer (Git LFS specification, "The Pointer"). */
 export const POINTER_BYTES_MAX = 1_024;
 
 const VERSIONS = ["https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1"];

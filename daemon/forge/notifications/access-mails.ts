@@ -6,8 +6,8 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 import { toShortLine } from "./issue-mails.ts";
 
 /**
- * Mails people to whom another one gave a repository, as a collaborator or as a member of a team. Nobody gets a mail whose
- * account wants none.
+ * Queues a mail to a user whom another user made a collaborator of a repository or a member of a team, unless the
+ * recipient has turned off mails.
  */
 export function createAccessMails({
   queueMail,

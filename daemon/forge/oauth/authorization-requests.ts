@@ -22,7 +22,7 @@ export interface AuthorizationRequest {
 
 /**
  * A request as it was checked. One whose application or address is not valid is shown to the user, because a redirect would lead to an
- * address that nobody registered; any other refusal goes to the application.
+ * address that is not registered; any other refusal goes to the application.
  */
 export type CheckedRequest =
   | AuthorizationRequest

@@ -342,7 +342,7 @@ function toIssued(outcome: ExchangeOutcome): IssuedTokens {
 }
 
 function fitsChallenge(challenge: string, verifier: string): boolean {
-  // RFC 9700, 2.1.1: a verifier without a challenge shows that somebody has removed the challenge.
+  // RFC 9700, 2.1.1: a verifier without a challenge means that an attacker removed the challenge.
   if (challenge === "") return verifier === "";
   return isEqual(createHash("sha256").update(verifier).digest("base64url"), challenge);
 }

@@ -15,8 +15,8 @@ import { findRepositoryByName } from "../../../storage/tables/forge/repositories
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
@@ -81,11 +81,11 @@ export function createTeamRepositories({
 
     /** Returns a page of the teams that have a repository and that the caller may see. */
     async listTeamsOf(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
-      const opened = await openOwned(db, path, caller, "", "read");
+      assertHasTeams(opened, caller, "read");
       const { repository, owner } = opened;
       const visibilities = await findVisibilities(opened, caller);
       const visibleTo = { memberId: caller.user.id, visibilities };
@@ -96,31 +96,34 @@ export function createTeamRepositories({
 
     /** Returns a team by name. Throws `not_found` for one that does not have the repository or is hidden from the caller. */
     async getTeamOf(
-      path: RepositoryPath & { readonly team: string },
+      opened: GrantedRepository,
+      name: string,
       caller: ForgeCaller,
     ): Promise<TeamDetails> {
-      const opened = await openOwned(db, path, caller, `/${path.team}`, "read");
+      assertHasTeams(opened, caller, "read");
       const { repository, owner } = opened;
-      const team = await getTeam(db, owner.id, path.team);
+      const team = await getTeam(db, owner.id, name);
       const isVisible =
         (await findVisibilities(opened, caller)).includes(team.visibility) ||
         (await isTeamMember(db, team.id, caller.user.id));
-      if (!isVisible) throw noSuchTeam(owner.id, path.team);
+      if (!isVisible) throw noSuchTeam(owner.id, name);
       if (!(await has(db, team, repository.id))) throw notFound();
       return { team, organization: owner };
     },
 
     /** Throws `unprocessable` when the team has the repository already, or does not have the one to remove. */
     async change(
-      path: RepositoryPath & { readonly team: string },
+      place: GrantedRepository,
+      name: string,
       isAdded: boolean,
       caller: ForgeCaller,
     ): Promise<void> {
       await db.transaction(async (tx) => {
-        const opened = await openOwned(tx, path, caller, `/${path.team}`, "write");
+        const opened = await reopenRepository(tx, place);
+        assertHasTeams(opened, caller, "write");
         await assertMayChange(tx, opened, caller);
         const { repository, owner } = opened;
-        const team = await getTeam(tx, owner.id, path.team);
+        const team = await getTeam(tx, owner.id, name);
         const isPresent = await has(tx, team, repository.id);
         if (isAdded && isPresent)
           throw new AppError("unprocessable", `team '${team.name}' is already added to repo`);
@@ -164,18 +167,15 @@ export function createTeamRepositories({
     return { team, repositoryId: owned.repository.id };
   }
 
-  async function openOwned(
-    queries: Queries,
-    path: RepositoryPath,
+  /** Refuses with `not_found` a repository that no organization owns, and with `forbidden` by the scope of the token. */
+  function assertHasTeams(
+    opened: OpenedRepository,
     caller: ForgeCaller,
-    rest: string,
     level: "read" | "write",
-  ): Promise<OpenedRepository> {
-    const opened = await openRepository(queries, path, caller, `/teams${rest}`, "any");
+  ): void {
     assertScope(caller.scope, level, opened);
     if (opened.owner.kind !== "organization")
       throw new AppError("not_found", "repo is not owned by an organization");
-    return opened;
   }
 
   async function assertMayChange(

@@ -99,20 +99,20 @@ export function teamRepositoryRoutes({
       await teamRepositories.remove(params, caller);
       return { status: 204 };
     }),
-    handle(teamEndpoints.listRepositoryTeams, async ({ caller, params, query }) => {
-      const { teams, total } = await teamRepositories.listTeamsOf(params, query, caller);
+    handle(teamEndpoints.listRepositoryTeams, async ({ opened, caller, query }) => {
+      const { teams, total } = await teamRepositories.listTeamsOf(opened, query, caller);
       return { status: 200, body: teams.map(toView), total };
     }),
-    handle(teamEndpoints.getRepositoryTeam, async ({ caller, params }) => ({
+    handle(teamEndpoints.getRepositoryTeam, async ({ opened, caller, params }) => ({
       status: 200,
-      body: toView(await teamRepositories.getTeamOf(params, caller)),
+      body: toView(await teamRepositories.getTeamOf(opened, params.team, caller)),
     })),
-    handle(teamEndpoints.addRepositoryTeam, async ({ caller, params }) => {
-      await teamRepositories.change(params, true, caller);
+    handle(teamEndpoints.addRepositoryTeam, async ({ opened, caller, params }) => {
+      await teamRepositories.change(opened, params.team, true, caller);
       return { status: 204 };
     }),
-    handle(teamEndpoints.removeRepositoryTeam, async ({ caller, params }) => {
-      await teamRepositories.change(params, false, caller);
+    handle(teamEndpoints.removeRepositoryTeam, async ({ opened, caller, params }) => {
+      await teamRepositories.change(opened, params.team, false, caller);
       return { status: 204 };
     }),
   ];

@@ -76,7 +76,7 @@ function showFault(message: string): ForgePageAnswer {
       <>
         <h1>The application cannot sign in</h1>
         <p>{message}</p>
-        <p>Nothing was sent to the application. Tell whoever runs it.</p>
+        <p>Nothing was sent to the application. Tell the operator of the application.</p>
       </>
     ),
   };

@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import type { WireContents } from "../../contract/forge/code/contents.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { toCodeRequest } from "../code/code-request.ts";
 import type { FindFileLanguage } from "../code/file-languages.ts";
 import { parsePointer } from "../large-files/pointer.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
@@ -197,13 +196,12 @@ async function showText(
       </>
     );
   }
-  const params = { owner: repository.owner.login, repo: repository.name };
+  const { address, signal } = request;
+  const named = { owner: repository.owner.login, repo: repository.name };
+  const file = { ...named, ref: toRef(place), path: place.path };
   const language = isMarkup
     ? undefined
-    : await findFileLanguage(toCodeRequest({ params, caller: session?.caller, request }, ""), {
-        ref: toRef(place),
-        path: place.path,
-      });
+    : await findFileLanguage({ caller: session?.caller, address, signal }, file);
   return (
     <>
       {isMarkup ? (

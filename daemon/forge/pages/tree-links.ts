@@ -1,6 +1,6 @@
 import type { WireContents } from "../../contract/forge/code/contents.ts";
 
-// Where symbolic links and submodules of a commit lead. Both are texts of whoever pushes; neither is followed on disk.
+// Where symbolic links and submodules of a commit lead. Both are texts that a user pushed; neither is followed on disk.
 
 /** A file or folder of a commit. */
 export interface LinkEntry {

@@ -3,7 +3,7 @@ import type { Route, ServerRequest } from "../../http/handle.ts";
 import { answer } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toCodeAddresses } from "../code/code-addresses.ts";
-import { toCodeRequest } from "../code/code-request.ts";
+import { toCodeRequest } from "../code/open-code.ts";
 import { toCommitView, toIgnoredSpace } from "../code/commit.view.ts";
 import { toPageHeaders, toParts, toText } from "../code/commits.routes.ts";
 import { serve } from "../handle.ts";
@@ -55,11 +55,7 @@ export function pullChangeRoutes({
 
 const of = (input: {
   readonly opened: GrantedRepository;
-  readonly params: { readonly owner: string; readonly repo: string; readonly index: number };
+  readonly params: { readonly index: number };
   readonly caller: ForgeCaller | undefined;
   readonly request: ServerRequest;
-}) => ({
-  opened: input.opened,
-  number: input.params.index,
-  request: toCodeRequest(input, `/pulls/${input.params.index}`),
-});
+}) => ({ number: input.params.index, request: toCodeRequest(input) });

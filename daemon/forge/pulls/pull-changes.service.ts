@@ -4,9 +4,10 @@ import { type DiffFile, type IgnoredSpace, toSpaceFlags } from "../../../storage
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import { type CodeStream, streamGit } from "../code/code-stream.ts";
 import type { CommitList, CommitParts, Commits } from "../code/commits.service.ts";
+import { repository } from "../../contract/permission.ts";
+import { grantRepository } from "../repositories/open-repository.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "../code/open-code.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { openPull } from "./open-pull.ts";
 import type { PullRefs } from "./pull-refs.ts";
@@ -40,30 +41,30 @@ export function createPullChanges({
 }) {
   return {
     async listCommits(
-      { opened, number, request }: PullRequestOfCode,
+      of: PullRequestOfCode,
       window: PageWindow,
       parts: CommitParts,
     ): Promise<CommitList> {
-      const pull = await openChanged(opened, number);
+      const { pull, request } = await openChanged(of);
       const { headCommit: sha, mergeBase, baseCommit } = pull;
       const not = mergeBase === "" ? baseCommit : mergeBase;
       return commits.list(request, { sha, not, path: "", since: "", until: "" }, window, parts);
     },
 
     async listFiles(
-      { opened, number, request }: PullRequestOfCode,
+      of: PullRequestOfCode,
       window: PageWindow,
       ignoredSpace: IgnoredSpace | undefined,
     ): Promise<PullFileList> {
-      const pull = await openChanged(opened, number);
+      const { pull, request } = await openChanged(of);
       return access.read(request, async (code) => {
         const pair = { before: await findBase(code, pull), after: pull.headCommit };
         const { directory, signal } = code;
         const options = { directory, signal, ...(ignoredSpace && { ignoredSpace }) };
-        const found = await files.list(opened.repository.id, pair, options);
+        const found = await files.list(code.owned.repository.id, pair, options);
         const { limit, offset } = toRows(window);
         return {
-          owned: opened,
+          owned: code.owned,
           headCommit: pull.headCommit,
           files: found.files.slice(offset, offset + limit),
           total: found.changedFiles,
@@ -73,10 +74,10 @@ export function createPullChanges({
 
     /** Streams the changes as one diff; with `isBinary` it has the contents of binary files. */
     async diff(
-      { opened, number, request }: PullRequestOfCode,
+      of: PullRequestOfCode,
       { isBinary, ignoredSpace }: DiffDetails,
     ): Promise<CodeStream> {
-      const pull = await openChanged(opened, number);
+      const { pull, request } = await openChanged(of);
       return streamGit(access, request, async (code) => [
         "diff",
         "-p",
@@ -90,8 +91,8 @@ export function createPullChanges({
     },
 
     /** Streams the commits as mails, the oldest first. */
-    async patch({ opened, number, request }: PullRequestOfCode): Promise<CodeStream> {
-      const pull = await openChanged(opened, number);
+    async patch(of: PullRequestOfCode): Promise<CodeStream> {
+      const { pull, request } = await openChanged(of);
       return streamGit(access, request, async (code) => [
         "format-patch",
         "--stdout",
@@ -101,11 +102,14 @@ export function createPullChanges({
     },
   };
 
-  /** Finds a pull request whose commits the base has. */
-  async function openChanged(opened: GrantedRepository, number: number): Promise<ForgePull> {
+  /** Finds a pull request whose commits the base has. Refuses with `not_found` a caller who may not read the code. */
+  async function openChanged({ number, request }: PullRequestOfCode): Promise<Changed> {
+    const { caller, opened } = request;
     const { pull } = await openPull(db, opened, number);
+    const permission = repository("code", "read");
+    const code = await grantRepository(db, opened, { caller, permission, isChange: false });
     await refs.bringHead(opened, pull);
-    return pull;
+    return { pull, request: { ...request, opened: code } };
   }
 }
 
@@ -116,8 +120,13 @@ interface DiffDetails {
 
 /** A request for the changes of a pull request that the caller may read. */
 export interface PullRequestOfCode {
-  readonly opened: GrantedRepository;
   readonly number: number;
+  readonly request: CodeRequest;
+}
+
+/** A pull request, and the request for the code of its base. */
+interface Changed {
+  readonly pull: ForgePull;
   readonly request: CodeRequest;
 }
 

@@ -20,7 +20,7 @@ const WRITES_MAX = 5;
 /** Returns the ref by which git serves the head of a pull request. */
 export const toPullRef = (number: number): string => `refs/pull/${number}/head`;
 
-/** What a name of a request names: a branch, something that is none, or nothing. */
+/** What a name in a request names: a branch, another kind of object, or nothing. */
 export type FoundBranch =
   | { readonly kind: "branch"; readonly commitId: string }
   | { readonly kind: "other" | "missing" };

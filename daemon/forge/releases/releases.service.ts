@@ -13,7 +13,7 @@ import {
 } from "../../../storage/tables/forge/releases/releases.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { CodeAccess, CodeRequest } from "../code/open-code.ts";
+import type { CodeAccess, CodeClient } from "../code/open-code.ts";
 import type { Tags } from "../code/tags.service.ts";
 import type { Emit, ForgeEvents, ReleaseDetails } from "../events.ts";
 import type { GrantedRepository } from "../opened.ts";
@@ -38,7 +38,7 @@ export interface ReleaseRequest extends ReleaseFields {
 export type ReleaseEdit = { readonly [M in keyof ReleaseFields]: ReleaseFields[M] | undefined };
 
 /** Who changes a release, and the request that git works for. */
-export type ReleaseChange = Pick<CodeRequest, "address" | "signal"> & {
+export type ReleaseChange = Pick<CodeClient, "address" | "signal"> & {
   readonly caller: ForgeCaller;
 };
 

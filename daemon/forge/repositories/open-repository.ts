@@ -1,10 +1,5 @@
-import type {
-  AccessLevel,
-  GrantedRepository,
-  OpenedRepository,
-  RepositoryGrant,
-} from "../opened.ts";
-import type { Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { AccessLevel, GrantedRepository, RepositoryGrant } from "../opened.ts";
+import type { Queries } from "../../../storage/engine/database.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import {
@@ -13,12 +8,11 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { RepositoryPart } from "../../contract/permission.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { assertReaches, findAccess, isPublic, reaches } from "./access.ts";
 import type { OwnedRepository } from "../events.ts";
 import {
-  getOwned,
+  findOwned,
   noAdministrator,
   notTheOwner,
   noWriter,
@@ -92,35 +86,27 @@ export async function grantRepository(
  * repository's state changed since. Refuses as `grantRepository` does.
  */
 export async function reopenRepository(
-  tx: Transaction,
+  db: Queries,
   { repository: { id }, grant }: GrantedRepository,
 ): Promise<GrantedRepository> {
-  const repository = await findRepositoryById(tx, id);
-  const owner = repository && (await findUserById(tx, repository.ownerId));
+  const repository = await findRepositoryById(db, id);
+  const owner = repository && (await findUserById(db, repository.ownerId));
   if (repository === undefined || owner === undefined) throw notFound();
-  return grantRepository(tx, { repository, owner }, grant);
+  return grantRepository(db, { repository, owner }, grant);
 }
 
 /**
- * Finds a repository if the caller may read a unit of it. Refuses with `not_found`; redirects a former name to the
- * current one. The access of the result is the access to that unit.
+ * Opens a repository that a body or a page names, for reading. A former name is not found, because only an address can
+ * be redirected.
  */
-export async function openRepository(
+export async function openNamedRepository(
   db: Queries,
   path: RepositoryPath,
-  caller: ForgeCaller | undefined,
-  rest: string,
-  unit: UnitOrAny = "repo.code",
-): Promise<OpenedRepository> {
-  const owned = await getOwned(
-    db,
-    path,
-    caller?.user,
-    (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
-  );
-  const access = await findAccess(db, owned, caller?.user, unit);
-  if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
-  return { ...owned, access };
+  grant: Omit<RepositoryGrant, "isChange">,
+): Promise<GrantedRepository> {
+  const owned = await findOwned(db, path);
+  if (owned === undefined || owned.isFormer) throw notFound();
+  return grantRepository(db, owned, { ...grant, isChange: false });
 }
 
 /** Refuses a change of an archived repository with `archived`. */

@@ -130,7 +130,7 @@ async function findProtectedTag(
   );
   const names = moved.map(({ ref }) => ref.slice(TAGS.length));
   const mayChange = await judgeTags(deps, repository, names, ({ userIds, teamIds }) =>
-    // The holder of a deploy key is nobody's account, even if the owner is listed.
+    // A deploy key has no account, so a rule that lists its owner does not let it push.
     pusher.deployKey === undefined
       ? isListed(deps.db, pusher, userIds, teamIds)
       : Promise.resolve(false),

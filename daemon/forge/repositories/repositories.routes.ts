@@ -59,10 +59,10 @@ export function repositoryRoutes({
     ),
     handle(
       newRepositoryEndpoints.generateRepository,
-      async ({ caller, params, body, request }) => ({
+      async ({ opened, caller, body, request }) => ({
         status: 201,
         body: toRepositoryView(
-          await generate(params, toGenerateOptions(body), caller, request.signal),
+          await generate(opened, toGenerateOptions(body), caller, request.signal),
           urls,
         ),
       }),

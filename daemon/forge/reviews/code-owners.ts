@@ -72,7 +72,7 @@ async function findReady(db: Queries, issueId: IssueId) {
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (issue === undefined || pull === undefined || repository === undefined || owner === undefined)
     return undefined;
-  // An import asks nobody.
+  // An imported pull request has its reviewers already.
   if (issue.originalAuthor !== "") return undefined;
   if (issue.isClosed || isDraft(issue.title) || repository.forkOf !== undefined) return undefined;
   const owned: OwnedRepository = { repository, owner };
@@ -81,8 +81,8 @@ async function findReady(db: Queries, issueId: IssueId) {
 
 /**
  * Asks the owners of the changed files for a review of a pull request, as the file CODEOWNERS of the default branch names
- * them. Drafts wait, and a base that is a fork asks nobody. Whoever was asked or has reviewed is not asked again. Throws as
- * `Compute` does when the patterns cannot be matched at the moment.
+ * them. Does nothing for a draft and in a fork. Skips owners who were asked before or have reviewed. Throws as `Compute`
+ * does when the patterns cannot be matched at the moment.
  */
 export function createRequestOwners({
   db,

@@ -46,7 +46,7 @@ export function isVisible(
 
 /**
  * Returns whether the verdict of a person counts for the rule of the base branch: those on its list for approvals if it has
- * one, else those who may write. That of a job never counts: whoever may push could write a workflow that approves.
+ * one, else those who may write. An approval by a job never counts: a user who may push could write a workflow that approves.
  */
 export type IsOfficial = (
   tx: Transaction,

@@ -54,7 +54,7 @@ export function createReviewRequests({
   return {
     /**
      * Asks people and teams for a review and returns the new requests. Refuses with `not_found` an unknown name; with
-     * `unprocessable` a caller who does not work on the repository, the author, and whoever may not read the pull request.
+     * `unprocessable` a caller who does not work on the repository, the author, and a user who may not read the pull request.
      */
     add: (
       opened: GrantedRepository,

@@ -11,7 +11,7 @@ import type { Compute } from "../compute.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import { findRules } from "../repositories/protected-refs.ts";
 
-/** A longer diff counts as changed, as nobody compares it by eye. */
+/** A longer diff counts as changed, without a comparison. */
 const DIFF_BYTES_MAX = 16 * 1024 * 1024;
 
 /**

@@ -154,7 +154,7 @@ export function createHookSubscribers({
   }
 }
 
-/** The actions of Gitea; a release that becomes a draft again is none. */
+/** The actions of Gitea, which has none for a release that becomes a draft again. */
 const releaseActions: Partial<Record<ForgeEvents["release"]["action"], string>> = {
   published: "published",
   edited: "updated",

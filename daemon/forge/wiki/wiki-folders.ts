@@ -88,7 +88,7 @@ export function createWikiFolders({ db, git, files, folders, newId }: WikiFolder
   async function find(repository: ForgeRepository): Promise<string | undefined> {
     const path = join(await folders.locate(repository), WIKI_FOLDER);
     try {
-      // A link is none.
+      // A symbolic link is not a page.
       return (await lstat(path)).isDirectory() ? path : undefined;
     } catch (error) {
       if (isMissing(error)) return undefined;

@@ -14,7 +14,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { CodeAccess, CodeRequest, OpenedCode } from "../code/open-code.ts";
+import type { CodeAccess, CodeClient, OpenedCode } from "../code/open-code.ts";
 import { type RawFile, toRawFile } from "../code/raw-files.service.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
@@ -47,7 +47,7 @@ import {
 } from "./wiki-plans.ts";
 
 /** The request that git works for. */
-export type WikiRequest = Pick<CodeRequest, "caller" | "address" | "signal">;
+export type WikiRequest = CodeClient;
 export type WikiWriter = WikiRequest & {
   readonly caller: ForgeCaller;
   /** The header: the newest commit of the page that is changed, in quotation marks. */

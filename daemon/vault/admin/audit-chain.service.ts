@@ -17,9 +17,9 @@ import type { PageRequest } from "../page.ts";
 
 /** A record whose hash does not follow from its content and the hash before it. */
 export interface ChainFault {
-  /** The first position that does not fit. */
+  /** The first position whose record does not fit the chain. */
   readonly position: number;
-  /** The id of the record that is there, or that is there in the place of the missing one. */
+  /** The id of the record at this position, or of the next one if this one is missing. */
   readonly recordId: number | undefined;
   /**
    * `changed`: the content or the hash differs. `missing`: the record was deleted. `added`: a record was written past the chain.

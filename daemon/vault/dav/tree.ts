@@ -21,7 +21,7 @@ interface Common {
   readonly modifiedAt?: number | undefined;
   /** The row that has the properties of clients; undefined where none can be set. */
   readonly holder: PropertyHolder | undefined;
-  /** Whether it is always there, so that nobody moves or deletes it. */
+  /** Whether the folder always exists, and cannot be moved or deleted. */
   readonly isFixed?: boolean;
   /**
    * Deletes it, with everything below it: to the trash where there is one. `onlyThis` refuses with 412 when a storage has

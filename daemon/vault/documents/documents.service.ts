@@ -239,7 +239,7 @@ export function createDocuments(deps: DocumentsDeps) {
       return { document, bytes: await toBytes(document) };
     },
 
-    /** Opens the bytes of a document, whoever asks. */
+    /** Opens the bytes of a document, without a check of permissions. */
     open: toBytes,
 
     /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */

@@ -243,7 +243,7 @@ async function recover(
 }
 
 /**
- * Whether the item of a claim still has one of the names in its record. A link that another program made is none of them:
+ * Whether the item of a claim still has one of the names in its record. A link that another program made is not one of them:
  * the item must not lose its own name for it.
  */
 async function isSecondName(

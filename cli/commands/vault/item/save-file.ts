@@ -204,7 +204,7 @@ function toOwnPart({ system }: CliContext, path: string, tag: string | undefined
   return toPartPath(path, `${tag ?? ""}${toOwnerMark(system)}`);
 }
 
-/** Takes the newest part of an earlier run for this process; undefined when there is none, or another process took it first. */
+/** Claims the newest part of an earlier run for this process; undefined without one, and when another process claimed it first. */
 async function claimPart(cli: CliContext, { path, files }: SaveTarget): Promise<Part | undefined> {
   const found = await files.parts.find(path, cli.system);
   if (found === undefined) return undefined;

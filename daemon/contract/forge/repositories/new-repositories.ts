@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { forgeUser, siteAdmin } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
   apiError,
   optionalFlag,
@@ -85,6 +86,7 @@ export const newRepositoryEndpoints = {
       path: "/api/v1/repos/:owner/:repo/generate",
       params: z.object({ owner: z.string(), repo: z.string() }),
       gate: forgeUser("repository"),
+      on: repository("code", "read", { evenOff: true }),
       acceptsArchived: true,
     },
     ({ operation }) => ({

@@ -48,7 +48,7 @@ export type ContainerBlobs = ReturnType<typeof createContainerBlobs>;
 /** A client that finds a blob does not upload it: the clean-up spares it again from then on. */
 const TOUCH_EVERY_MS = 3_600_000;
 
-/** Blobs of images. An image has only blobs that were uploaded to it or mounted, so nobody gets at bytes by their digest alone. */
+/** Blobs of images. An image has only blobs that were uploaded to it or mounted, so a digest alone gives no access to bytes. */
 export function createContainerBlobs({ db, store, clock, limits }: ContainerBlobsDeps) {
   return {
     /** Opens a blob of an image. */

@@ -136,5 +136,5 @@ async function insertOrFail(tx: Transaction, image: ChangedImage, name: string) 
   return version;
 }
 
-/** A digest in the list of versions comes and goes with tags: nobody published or deleted anything. */
+/** A digest in the list of versions comes and goes with tags, which is neither a publication nor a deletion. */
 const silent: Emit = async () => {};

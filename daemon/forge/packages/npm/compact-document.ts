@@ -70,7 +70,7 @@ function countOf(value: unknown): number {
   return isRecord(value) ? Object.keys(value).length : 0;
 }
 
-/** Maps the members of a record; what is none stays a value that the schema refuses. */
+/** Maps the members of a record. Any other value stays as it is, for the schema to refuse. */
 function mapMembers(
   value: unknown,
   map: (member: unknown) => unknown,

@@ -16,8 +16,8 @@ import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import { createTransferLimiter } from "../transfer-limiter.ts";
-import { openRepository } from "../open-repository.ts";
-import { type OpenedRepository } from "../../opened.ts";
+import { reopenRepository } from "../open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../../opened.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { findAccess, reaches } from "../access.ts";
 import {
@@ -26,7 +26,7 @@ import {
   type CreateRepositoryOptions,
   type RepositoryExtras,
 } from "../create-repository.ts";
-import { assertMayBePrivate, mayCreateIn, type RepositoryPath } from "../repositories.service.ts";
+import { assertMayBePrivate, mayCreateIn } from "../repositories.service.ts";
 import { getVisibleAccount } from "../../accounts/users.service.ts";
 import type { RepositoryDetails } from "../repository.view.ts";
 import { keepsCode } from "../repository-settings.view.ts";
@@ -61,7 +61,7 @@ export interface GenerateOptions {
  * not administer; and as `createRepository` does. All rows are written in one transaction.
  */
 export type GenerateRepository = (
-  path: RepositoryPath,
+  opened: GrantedRepository,
   options: GenerateOptions,
   caller: ForgeCaller,
   signal: AbortSignal,
@@ -91,8 +91,8 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
   const { db, git, urls, locate, clock, newId } = deps;
   const limiter = createTransferLimiter(limits);
 
-  return async (path, options, caller, signal) => {
-    const template = await openTemplate(db, path, options, caller);
+  return async (template, options, caller, signal) => {
+    assertTemplate(template, options);
     const { takes } = options;
     if (!Object.values(takes).includes(true))
       throw new AppError("unprocessable", "must select at least one template item");
@@ -100,26 +100,19 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
     const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
       return await generate(template, owner, options, caller.user, async (queries) => {
-        const current = await openTemplate(queries, path, options, caller);
+        assertTemplate(await reopenRepository(queries, template), options);
         const { id } = await getNewOwner(queries, options, caller);
-        if (current.repository.id !== template.repository.id || id !== owner.id) throw notFound();
+        if (id !== owner.id) throw notFound();
       });
     } finally {
       release();
     }
   };
 
-  async function openTemplate(
-    queries: Queries,
-    path: RepositoryPath,
-    { takes }: GenerateOptions,
-    caller: ForgeCaller,
-  ): Promise<OpenedRepository> {
-    const template = await openRepository(queries, path, caller, "/generate");
-    if (!template.repository.isTemplate)
+  function assertTemplate(opened: OpenedRepository, { takes }: GenerateOptions): void {
+    if (!opened.repository.isTemplate)
       throw new AppError("unprocessable", "this is not a template repo");
-    assertMayTake(template, takes);
-    return template;
+    assertMayTake(opened, takes);
   }
 
   async function generate(

@@ -38,7 +38,7 @@ export interface ForgeTeam {
   readonly includesAllRepositories: boolean;
   readonly canCreateRepositories: boolean;
   readonly visibility: ForgeVisibility;
-  /** Permissions by unit, 0 none, 1 read and 2 write, of a team whose access is below admin. A missing unit is none. */
+  /** Permissions by unit, 0 none, 1 read and 2 write, of a team whose access is below admin. A missing unit means no permission. */
   readonly units: ReadonlyMap<RepositoryUnit, number>;
 }
 

@@ -12,7 +12,7 @@ const sessions = defineTable("forge_web_sessions", {
   passwordMark: text(),
   createdAt: now(),
   expiresAt: integer(),
-  /** The browser, as it names itself, and the address that last used the session; empty when nobody has since an update. */
+  /** The browser, as it names itself, and the address that last used the session; empty when it was not used since an update. */
   userAgent: text(),
   address: text(),
   /** Undefined when it was not used since an update. */

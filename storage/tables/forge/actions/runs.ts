@@ -52,7 +52,7 @@ const runs = defineTable("forge_action_runs", {
   isFork: initial(false, flag()),
   /** Whether none of its jobs runs before a person with write access approves it. */
   needsApproval: initial(false, flag()),
-  /** Undefined for a run that nobody had to approve, and once the account is deleted. */
+  /** Undefined for a run that needed no approval, and once the account is deleted. */
   approvedBy: optional(id<UserId>()),
   createdAt: now(),
   startedAt: optional(integer()),

@@ -31,7 +31,7 @@ export async function findTopic(db: Queries, id: string): Promise<VaultTopic | u
   return topics.find(db, { id });
 }
 
-/** Returns the topics that a user sees: the own ones and the system's, by name. */
+/** Returns the topics that a user sees: their own and the system's, by name. */
 export async function listVisibleTopics(
   db: Queries,
   userId: AccountId | undefined,

@@ -7,6 +7,7 @@ import { reopenLevel } from "../../../../daemon/forge/actions/secrets/levels.ser
 import { createSecrets } from "../../../../daemon/forge/actions/secrets/secrets.service.ts";
 import { createVariables } from "../../../../daemon/forge/actions/secrets/variables.service.ts";
 import type { AnyEndpoint } from "../../../../daemon/contract/endpoint.ts";
+import { tagEndpoints } from "../../../../daemon/contract/forge/code/tags.ts";
 import { artifactEndpoints } from "../../../../daemon/contract/forge/actions/artifacts.ts";
 import { repositoryActionEndpoints } from "../../../../daemon/contract/forge/actions/repository-actions.ts";
 import { repositorySecrets } from "../../../../daemon/contract/forge/actions/secrets.ts";
@@ -160,9 +161,8 @@ test("a collaborator who is removed while a write waits for its turn commits not
     limiter: limiter as CodeDeps["limiter"],
   });
   const request = {
-    path,
+    opened: await openAs(nora, tagEndpoints.createTag),
     caller: callerOf(nora),
-    rest: "",
     address: "::1",
     signal: new AbortController().signal,
   };

@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBrowsing } from "../../../../../daemon/forge/code/browsing.service.ts";
-import type { CodeAccess, OpenedCode } from "../../../../../daemon/forge/code/open-code.ts";
+import type {
+  CodeAccess,
+  CodeRequest,
+  OpenedCode,
+} from "../../../../../daemon/forge/code/open-code.ts";
 import type { OpenedRepository } from "../../../../../daemon/forge/opened.ts";
 import { createGit, type Git } from "../../../../../storage/git/git.ts";
 import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
@@ -26,7 +30,7 @@ const owned = {
 } as OpenedRepository;
 const compute = createTestCompute();
 const signal = new AbortController().signal;
-const client = { caller: undefined, address: "", signal };
+const request = { opened: owned, caller: undefined, address: "", signal } as CodeRequest;
 const toCode = () => ({ owned, git, directory: folder, signal }) as OpenedCode;
 
 const run = (input: string, ...args: string[]) =>
@@ -41,7 +45,7 @@ function commit(tree: string, message: string, name = "Mira"): string {
 
 async function openBrowsing() {
   const db = await openTestDatabase();
-  const access = { within: (_owned, _client, work) => work(toCode()) } as CodeAccess;
+  const access = { read: (_request, work) => work(toCode()) } as CodeAccess;
   return { db, browsing: createBrowsing({ db, access, compute }) };
 }
 
@@ -63,7 +67,7 @@ test("a search of file names keeps a bounded number of characters of paths", asy
   tree = makeTree(Array.from({ length: 20 }, (_, index) => `040000 tree ${tree}\t${index}`));
   const ref = commit(tree, "many long paths");
   const { db, browsing } = await openBrowsing();
-  const found = await browsing.findFiles(owned, client, { text: "", ref });
+  const found = await browsing.findFiles(request, { text: "", ref });
   expect(found.isWhole).toBe(false);
   expect(found.total * 20 * deep.length).toBeLessThanOrEqual(48 * 1024 * 1024);
   await db.close();
@@ -75,8 +79,8 @@ test("the caches of blames and contributors count the characters of texts", asyn
   const { db, browsing } = await openBrowsing();
   const count = async (ref: string) => {
     starts = 0;
-    await browsing.blame(owned, client, { path: "a.txt", ref });
-    await browsing.contributors(owned, client, ref, { page: 1, limit: 10 });
+    await browsing.blame(request, { path: "a.txt", ref });
+    await browsing.contributors(request, ref, { page: 1, limit: 10 });
     return starts;
   };
   const short = commit(tree, "short");
@@ -91,7 +95,7 @@ test("the caches of blames and contributors count the characters of texts", asyn
 test("a contributor whose name has a carriage return is listed", async () => {
   const ref = commit(makeTree([]), "odd", "Mi\rra");
   const { db, browsing } = await openBrowsing();
-  const found = await browsing.contributors(owned, client, ref, { page: 1, limit: 10 });
+  const found = await browsing.contributors(request, ref, { page: 1, limit: 10 });
   expect(found.contributors).toEqual([{ name: "Mi\rra", email: "mira@example.org", commits: 1 }]);
   await db.close();
 });

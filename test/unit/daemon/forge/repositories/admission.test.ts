@@ -139,7 +139,7 @@ test("a repository is not made of a template whose rights end while it is copied
     avatar: false,
   };
   const undone: string[] = [];
-  const generate = (change: () => Promise<unknown>) => {
+  const generate = async (change: () => Promise<unknown>) => {
     const run = createGenerator({
       ...depsDuring(change, undone),
       git: createGit({ searchPath: "" }),
@@ -148,8 +148,12 @@ test("a repository is not made of a template whose rights end while it is copied
       copyHooks: async () => undefined,
     });
     const wanted = { ...options, owner: "guild", takes };
-    const path = { owner: "mira", repo: "mould" };
-    return run(path, wanted, callerOf(rita), new AbortController().signal);
+    const permission = repository("code", "read", { evenOff: true });
+    const grant = { caller: callerOf(rita), permission, isChange: false };
+    const owner = await findUserById(db, template.ownerId);
+    if (owner === undefined) throw new Error("the owner is missing");
+    const opened = await grantRepository(db, { repository: template, owner }, grant);
+    return run(opened, wanted, callerOf(rita), new AbortController().signal);
   };
   await expect(generate(leave)).rejects.toMatchObject({ code: "forbidden" });
   await db.transaction((tx) => insertTeamMember(tx, { id: teamId, orgId: guild.id }, rita.id));
