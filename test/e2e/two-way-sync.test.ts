@@ -215,3 +215,40 @@ test(
   },
   limitOfKills(kills),
 );
+
+test(
+  "an export of documents that is killed again and again shows no partial file and is completed by the same command",
+  async () => {
+    const size = 4 * 1024 * 1024;
+    const names = Array.from({ length: 8 }, (_, index) => `scan-${index}.bin`);
+    for (const [index, name] of names.entries())
+      await writeFile(join(home, "work", name), Buffer.alloc(size, index + 1));
+    await croftJson(croft, ["vault", "document", "upload", ...names], at());
+    const words = ["vault", "document", "export", "papers"];
+    const exported = async () => {
+      const files = await readdir(join(home, "work/papers"), {
+        recursive: true,
+        withFileTypes: true,
+      }).catch(() => []);
+      return files.filter((file) => file.isFile() && file.name.startsWith("scan-"));
+    };
+    for (let kill = 0; kill < kills; kill++) {
+      const before = (await exported()).length;
+      const child = startCroft(croft, words, at());
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      const isMoving = async () => child.exitCode !== null || (await exported()).length !== before;
+      await expect.poll(isMoving, { timeout: 60_000, interval: 5 }).toBe(true);
+      child.kill("SIGKILL");
+      await ended;
+      for (const { name, parentPath } of await exported())
+        if (names.includes(name)) expect((await stat(join(parentPath, name))).size).toBe(size);
+    }
+    await croftJson(croft, words, at());
+    for (const [index, name] of names.entries()) {
+      const found = (await exported()).find((file) => file.name === name);
+      const content = await readFile(join(found?.parentPath ?? "", name));
+      expect(content.equals(Buffer.alloc(size, index + 1))).toBe(true);
+    }
+  },
+  limitOfKills(kills),
+);

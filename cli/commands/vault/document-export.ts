@@ -15,7 +15,7 @@ import { size as sizeCell } from "../../output/cells.ts";
 import { readPages } from "../../output/pages.ts";
 import { unpagedList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../support/batch.ts";
-import { createFileNames, toFileName } from "../../support/file-names.ts";
+import { createFileNames } from "../../support/file-names.ts";
 import { asObject, parseObject } from "../../support/json.ts";
 import { codeOf, lstatIfThere, saveStream } from "../../support/save-stream.ts";
 import { commandDetails } from "../../tree/command.ts";
@@ -90,7 +90,7 @@ export const exportDocuments = commandDetails({
   note: [
     `Documents are in a folder of their first topic; ${exportFile} has all topics, hashes, times`,
     "and shares. Files that are there with the right hash are not fetched again, so an interrupted",
-    "export is completed by the same command.",
+    "export is completed by the same command. A file that you have changed is replaced by --force only.",
   ].join("\n"),
   /** Writes the caller's documents to a folder. If some fail, the exit code is `partial`. */
   async run(cli, { folder, versions = false }) {
@@ -100,7 +100,11 @@ export const exportDocuments = commandDetails({
     const { documents, topics } = await plan(calling, versions);
     const previous = await readPrevious(root);
     await mkdir(root, { recursive: true, mode: 0o700 });
-    const target = { root, progress, isOurs: (file: string) => previous.has(file) };
+    const isOurs = async (file: string) => {
+      const hash = previous.get(file);
+      return hash !== undefined && hasHash(join(root, file), hash);
+    };
+    const target = { root, progress, isOurs };
     const tasks = documents.map((document) => ({
       item: document.file,
       run: () => fetchDocument(calling, document, target),
@@ -122,8 +126,8 @@ export const exportDocuments = commandDetails({
 interface Target {
   readonly root: string;
   readonly progress: Progress;
-  /** Whether an earlier export wrote the file, so that it may be replaced. */
-  readonly isOurs: (file: string) => boolean;
+  /** Whether an earlier export wrote the file and nobody has changed it since, so that it may be replaced. */
+  readonly isOurs: (file: string) => Promise<boolean>;
 }
 
 /** Reads all documents and gives each its path: the same for the same documents, in whatever order they were uploaded. */
@@ -139,12 +143,19 @@ async function plan(cli: CliContext, withVersions: boolean) {
     const folder = folders.get(document.topics[0]) ?? "";
     const taken = names.get(folder) ?? createFileNames(STRICT);
     names.set(folder, taken);
-    const file = `${folder}/${taken.takeAll([document.filename])[0]}`;
+    const name = taken.takeAll([document.filename])[0] ?? "_";
+    const file = `${folder}/${name}`;
     const shared = (byDocument.get(document.id) ?? []).map((share) => ({
       recipient: share.recipient_handle,
       permission: share.permission,
     }));
-    const earlier = withVersions ? await listEarlier(cli, document.id, file) : undefined;
+    const versions = withVersions ? await listEarlier(cli, document.id) : undefined;
+    // Another document may have the name of the folder, or a name that is cut to the same one.
+    const place = versions?.length ? taken.takeAll([`${name}.versions`])[0] : undefined;
+    const earlier = versions?.map((version) => ({
+      ...version,
+      file: `${folder}/${place}/${version.number}${extname(name)}`,
+    }));
     documents.push({
       ...toExported(document, file),
       shares: shared.toSorted((a, b) => compare(a.recipient, b.recipient)),
@@ -212,25 +223,18 @@ function toExported(document: WireDocument, file: string): Omit<ExportedDocument
   };
 }
 
-/** Returns the earlier contents of a document with their places: `NAME.versions/NUMBER.EXTENSION`. */
-async function listEarlier(cli: CliContext, id: string, file: string) {
+/** Returns the earlier contents of a document. Their place is `NAME.versions/NUMBER.EXTENSION`. */
+async function listEarlier(cli: CliContext, id: string) {
   const input = { params: { document_id: id }, query: {} };
   const versions = await collect(cli, vaultPages(cli.client, vault.listDocumentVersions, input));
   return versions
     .filter(({ is_current: isCurrent }) => !isCurrent)
     .map((version) => ({
       number: version.number,
-      file: `${toVersionsFolder(file)}/${version.number}${extname(file)}`,
       size_bytes: version.size_bytes,
       sha256: version.sha256,
       created_at: version.created_at,
     }));
-}
-
-function toVersionsFolder(file: string): string {
-  const [folder = "", name = ""] = file.split("/");
-  // The end stays when the name is cut, since it counts as an extension.
-  return `${folder}/${toFileName(`${name}.versions`, STRICT)}`;
 }
 
 async function fetchDocument(cli: CliContext, document: ExportedDocument, target: Target) {
@@ -258,12 +262,13 @@ async function fetchFile(
   const path = join(root, file);
   if (await hasHash(path, sha256)) return false;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const mayReplace = cli.flags.force || (await isOurs(file));
   await trackTransfer(progress, file, async (shown) => {
     const { stream } = await open();
     shown.begin(size);
     await saveStream(cli, stream, {
       path,
-      mayReplace: cli.flags.force || isOurs(file),
+      mayReplace,
       hint: "--force replaces it",
       sha256,
       size,
@@ -287,23 +292,28 @@ export async function hashFile(path: string, algorithm = "sha256"): Promise<stri
   return hash.digest("hex");
 }
 
-/** Returns the files of an earlier export in the folder. */
-async function readPrevious(root: string): Promise<ReadonlySet<string>> {
+/** Returns the files of an earlier export in the folder with their hashes. */
+async function readPrevious(root: string): Promise<ReadonlyMap<string, string>> {
   const text = await readFile(join(root, exportFile), "utf8").catch((error: unknown) => {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
     throw error;
   });
-  if (text === undefined) return new Set();
+  if (text === undefined) return new Map();
   const data = parseObject(text);
   if (data?.["format"] !== exportFormat || !Array.isArray(data["documents"]))
     throw new CliError("conflict", `${join(root, exportFile)} is not the file of an export`, {
       hint: "export to another folder",
     });
-  const files = data["documents"].flatMap((one) => [
-    asObject(one)?.["file"],
-    ...toList(asObject(one)?.["versions"]).map((version) => asObject(version)?.["file"]),
-  ]);
-  return new Set(files.filter((file) => typeof file === "string"));
+  const files = data["documents"].flatMap((one) => {
+    const document = asObject(one);
+    return [document, ...toList(document?.["versions"]).map(asObject)];
+  });
+  return new Map(
+    files.flatMap((each) => {
+      const { file, sha256 } = each ?? {};
+      return typeof file === "string" && typeof sha256 === "string" ? [[file, sha256]] : [];
+    }),
+  );
 }
 
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   daemon = await startTestDaemon({
     env: { CROFT_RATE_LIMITS: "off", CROFT_LOCAL_ROOTS: folder },
   });
-  for (const [index, name] of ["mira", "noor", "ada"].entries()) {
+  for (const [index, name] of ["mira", "noor", "ada", "zoe"].entries()) {
     homes[name] = await temporaryHome();
     await createPerson(daemon, name, `192.0.2.${index + 1}`).register();
     const line = ["login", "vault", "--email", `${name}@example.org`, "--password-stdin"];
@@ -74,6 +74,12 @@ async function dataOf(root: string) {
   };
 }
 
+interface ExportedFiles {
+  readonly file: string;
+  readonly filename: string;
+  readonly versions?: readonly { readonly file: string }[];
+}
+
 describe("documents that move", () => {
   test("an export, its import into an empty account and another export are equal, and each may run again", async () => {
     const one = join(folder, "one");
@@ -123,7 +129,11 @@ describe("documents that move", () => {
 
     await rm(join(one, "Taxes/_CON.txt"));
     await writeFile(join(one, "Taxes/a_b_c.txt"), "changed");
-    const again = await croft("mira", ["vault", "document", "export", one, "--json"]);
+    const kept = await croft("mira", ["vault", "document", "export", one, "--json"]);
+    expect(kept.code).toBe(14);
+    expect(await readFile(join(one, "Taxes/a_b_c.txt"), "utf8")).toBe("changed");
+    await rm(join(one, "Taxes/_CON.txt"));
+    const again = await croft("mira", ["vault", "document", "export", one, "--force", "--json"]);
     const states = again.json() as { item: string; state: string }[];
     expect(Object.fromEntries(states.map(({ item, state }) => [item, state]))).toEqual({
       "Bills_ 2026/gas (1).txt": "present",
@@ -142,6 +152,31 @@ describe("documents that move", () => {
     expect((await croft("noor", ["vault", "document", "export", two])).code).toBe(0);
     expect(await filesOf(two)).toEqual(await filesOf(one));
     expect(await dataOf(two)).toEqual(await dataOf(one));
+  });
+
+  test("earlier contents have folders of their own, whatever the other documents are called", async () => {
+    const root = join(folder, "versions");
+    const send = (text: string, ...words: string[]) =>
+      croft("zoe", ["vault", "document", ...words, "--jq", ".id"], text);
+    const long = "n".repeat(247);
+    for (const name of ["a.txt", `${long}1.txt`, `${long}2.txt`]) {
+      const { out } = await send(`first ${name}`, "upload", "-", "--name", name);
+      const replaced = await send(`second ${name}`, "replace", out.trim(), "-");
+      expect(replaced.code, replaced.err).toBe(0);
+    }
+    await send("a document", "upload", "-", "--name", "a.txt.versions");
+    const ran = await croft("zoe", ["vault", "document", "export", root, "--versions"]);
+    expect(ran.code, ran.err).toBe(0);
+    const { documents } = JSON.parse(await readFile(join(root, "croft-documents.json"), "utf8"));
+    const files = documents.flatMap(({ file, versions = [] }: ExportedFiles) => [
+      file,
+      ...versions.map((version) => version.file),
+    ]);
+    expect(new Set(files).size).toBe(7);
+    expect(await filesOf(root)).toEqual([...files, "croft-documents.json"].toSorted());
+    for (const { filename, versions = [] } of documents as ExportedFiles[])
+      for (const { file } of versions)
+        expect(await readFile(join(root, file), "utf8")).toBe(`first ${filename}`);
   });
 
   test("a file that is no part of an export is not replaced without --force", async () => {
@@ -204,7 +239,9 @@ describe("documents that move", () => {
       null,
       { model: "documents.document" },
     ];
-    await writeFile(join(root, "manifest.json"), JSON.stringify(records));
+    const write = (file: string, data: unknown) =>
+      writeFile(join(root, file), JSON.stringify(data));
+    await write("manifest.json", records);
     const line = ["vault", "document", "import", root, "--from", "paperless", "--json"];
     const ran = await croft("ada", line);
     expect(ran.code, ran.err).toBe(14);
@@ -225,6 +262,31 @@ describe("documents that move", () => {
       topics: ["Bill", "City works", "House"],
       sha256: sha256("first"),
     });
+    // With --split-manifest, the records of a document, its notes and fields are beside it or below json/.
+    const isDocument = (record: unknown) =>
+      (record as { model?: string } | null)?.model === "documents.document";
+    await mkdir(join(root, "json/originals"), { recursive: true });
+    await write(
+      "manifest.json",
+      records.filter((record) => !isDocument(record)),
+    );
+    await write("originals/0000001-manifest.json", [
+      records.find(isDocument),
+      { model: "documents.note", pk: 1, fields: { document: 1, note: "paid" } },
+    ]);
+    await write("json/originals/0000002-manifest.json", [
+      document(2, "originals/0000002.txt", { title: "Second", tags: [1] }),
+    ]);
+    const split = await croft("ada", line);
+    expect(split.code, split.err).toBe(0);
+    expect(
+      (split.json() as { item: string; state: string }[]).map(({ item, state }) => [item, state]),
+    ).toEqual([
+      ["originals/0000002.txt", "imported"],
+      ["originals/0000001.pdf", "present"],
+    ]);
+    await rm(join(root, "json"), { recursive: true });
+    await rm(join(root, "originals/0000001-manifest.json"));
     for (const [text, code] of [
       ["{", 12],
       ["{}", 12],
