@@ -21,7 +21,7 @@ Options:
   --list            print the names
 
 Take long, and run only when they are named: scale (a large repository, 100,000 issues, 1,000,000 documents)
-and load (200 connections). CROFT_BENCH_PART=0.1 takes a tenth of each.
+load (200 connections) and vault-large (a file of 4 GiB). CROFT_BENCH_PART=0.1 takes a tenth of each.
 `;
 
 const baselineFile = join(import.meta.dirname, "baseline.json");

@@ -205,8 +205,10 @@ function withSending(
       discard(stream);
       throw error;
     }
+    // Its listeners hear the end before the caller goes on, as they do after a pipeline.
     stream.push(null);
     stream.resume();
+    await finished(stream);
   };
   return stream;
 }

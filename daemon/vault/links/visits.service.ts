@@ -51,9 +51,9 @@ export interface LinkVisitsDeps {
   readonly clock: () => number;
   readonly newId: () => string;
   readonly hasher: Pick<PasswordHasher, "verify">;
-  readonly secrets: LinkSecrets;
+  readonly secrets: Pick<LinkSecrets, "createPass" | "isPass">;
   readonly contents: LinkContents;
-  readonly notices: LinkNotices;
+  readonly notices: Pick<LinkNotices, "note">;
   readonly limiter: {
     consumeAll(
       hits: readonly {

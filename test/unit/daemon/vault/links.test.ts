@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
+import { createLimiter } from "../../../../daemon/http/limits.ts";
+import { toSecretHash } from "../../../../daemon/vault/links/link-secrets.ts";
 import { createLinkNotices } from "../../../../daemon/vault/links/notices.ts";
+import { createLinkVisits } from "../../../../daemon/vault/links/visits.service.ts";
 import { createShares } from "../../../../daemon/vault/documents/shares.service.ts";
 import type { MailMessage } from "../../../../daemon/vault/accounts/reset-mails.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
@@ -110,6 +113,57 @@ test.each(["sqlite", "postgres"] as const)(
     await db.transaction((tx) => deleteDocument(tx, documents[0]!));
     expect(await findLink(db, "single")).toBeUndefined();
     expect(await listLinkDocuments(db, "several")).toEqual([documents[1]]);
+  },
+);
+
+test.each(["sqlite", "postgres"] as const)(
+  "guesses at once are 10 a minute from an address and 30 of a link, and one that is refused counts for nothing, on %s",
+  async (engine) => {
+    const { db, clock, add } = await openScene(engine);
+    for (const id of ["a", "b"])
+      await add(id, { kind: "upload", passwordHash: "hash", secretHash: toSecretHash(id) });
+    let verified = 0;
+    const visits = createLinkVisits({
+      ...{ db, clock: () => clock.now, newId: () => crypto.randomUUID() },
+      secrets: { isPass: () => false, createPass: () => "pass" },
+      hasher: {
+        async verify() {
+          verified += 1;
+          return { fits: false, outdated: false };
+        },
+      },
+      contents: { open: () => Promise.reject(new Error("nothing is downloaded")) },
+      notices: { note: async () => undefined },
+      limiter: createLimiter({ db, clock: () => clock.now }),
+      log: { warn: () => undefined },
+      isEnabled: true,
+    });
+    /** Returns the addresses whose guesses were refused without a comparison. */
+    const guess = async (id: string, addresses: readonly string[]): Promise<string[]> => {
+      const before = verified;
+      const refused: string[] = [];
+      const unlock = (address: string) =>
+        visits.unlock("upload", id, { address, pass: undefined }, "wrong");
+      await Promise.all(
+        addresses.map((address) =>
+          unlock(address).catch((error: unknown) => {
+            expect(error).toMatchObject({ code: "rate_limited" });
+            refused.push(address);
+          }),
+        ),
+      );
+      expect(verified - before).toBe(addresses.length - refused.length);
+      return refused;
+    };
+    expect(await guess("a", Array<string>(25).fill("192.0.2.1"))).toHaveLength(15);
+    // The refused ones did not count for the link: 20 are left.
+    const others = Array.from({ length: 40 }, (_, at) => `192.0.2.${at + 2}`);
+    const [refused = "", ...more] = await guess("a", others);
+    expect(more).toHaveLength(19);
+    // Nor does what the link refuses count for the address.
+    expect(await guess("b", Array<string>(12).fill(refused))).toHaveLength(2);
+    clock.now += 61_000;
+    expect(await guess("a", ["192.0.2.1"])).toEqual([]);
   },
 );
 
