@@ -130,6 +130,10 @@ function fill(
      WHERE i.repository_id = ${id} AND i.number > 2 AND i.number % ${KINDS.pull} = 0`,
   );
   db.exec(
+    `INSERT OR REPLACE INTO forge_issue_grams (rowid, texts)
+     SELECT id, lower(title || ' ' || body) FROM forge_issues WHERE repository_id = ${id}`,
+  );
+  db.exec(
     `INSERT INTO forge_issue_labels (issue_id, label_id)
      SELECT id, ${labelId} FROM forge_issues WHERE repository_id = ${id} AND number % ${KINDS.labelled} = 0`,
   );

@@ -24,6 +24,23 @@ export function toContains(dialect: Database["dialect"], text: string, term: str
   return { sql: `${position}(${sql}, ?) > 0`, values: [...values, folded] };
 }
 
+/**
+ * Returns a text in which letters that `toContains` takes for the same are one letter, for an index that narrows a search:
+ * a text that contains a term contains it in this form, too. Control characters become spaces.
+ */
+export function foldForIndex(text: string): string {
+  const plain = text.toWellFormed().replace(/\p{Cc}/gu, " ");
+  return /^[\x20-\x7e]*$/.test(plain)
+    ? plain.toLowerCase()
+    : Array.from(plain, toIndexedLetter).join("");
+}
+
+/** Locales of PostgreSQL change the case of more letters than `toFoldedLetter`: of `İ` to `i`, and of `ẞ` to `ß`. */
+function toIndexedLetter(letter: string): string {
+  const [small = letter] = toFoldedLetter(letter).toLowerCase();
+  return small;
+}
+
 const FINAL_SIGMA = "ς";
 
 /** Returns the small form of a letter; a letter whose capital is several letters, such as `ß`, stays. */

@@ -2,6 +2,7 @@
 // folder. issues.service.ts has the rules, issue-changes.ts the changes with their events, issue-access.ts the permissions.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import { indexMissing } from "../../../storage/tables/forge/issues/search-index.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
@@ -48,6 +49,8 @@ export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: 
   const attachments = createAttachments({ db, ...attachmentDeps });
   return {
     services: { issues, changes, edits, attachments },
+    // The migration that made the index enqueues this job.
+    jobs: [{ kind: "forge.issues.index", run: (_payload, { signal }) => indexIssues(db, signal) }],
     subscribers: [createReferenceSubscribers({ urls })],
     // Records pushed commits in the timelines of the issues that they name.
     pushSubscribers: [createCommitReferences({ db, emit, urls })],
@@ -72,4 +75,16 @@ export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: 
       ...trackedTimeRoutes({ trackedTimes: createTrackedTimes({ db, clock }), urls }),
     ],
   } satisfies ForgeFeature;
+}
+
+/** Issues of one transaction, which other writers wait for. */
+const BATCH = 100;
+
+/** Indexes the issues of an earlier version for searches. Goes on where an interrupted run ended. */
+async function indexIssues(db: Database, signal: AbortSignal): Promise<void> {
+  let isMissing = true;
+  while (isMissing) {
+    signal.throwIfAborted();
+    isMissing = await db.transaction((tx) => indexMissing(tx, BATCH));
+  }
 }

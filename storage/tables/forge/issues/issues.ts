@@ -16,6 +16,7 @@ import {
   text,
 } from "../../columns.ts";
 import { sql } from "../../condition.ts";
+import { indexIssue } from "./search-index.ts";
 
 export const issues = defineTable("forge_issues", {
   id: generated(id<IssueId>()),
@@ -78,6 +79,7 @@ export async function insertIssue(
     contentVersion: 0,
     closedAt: issue.isClosed ? tx.now : undefined,
   });
+  await indexIssue(tx, row);
   if (!row.isClosed) await countOpen(tx, row, 1);
   return row;
 }
@@ -124,7 +126,9 @@ export async function insertImportedIssue(
     { ...issue, ref: "", commentCount: 0, contentVersion: 0 },
     "ON CONFLICT (repository_id, number) DO NOTHING",
   );
-  if (row !== undefined && !row.isClosed) await countOpen(tx, row, 1);
+  if (row === undefined) return undefined;
+  await indexIssue(tx, row);
+  if (!row.isClosed) await countOpen(tx, row, 1);
   return row;
 }
 
@@ -146,6 +150,7 @@ export async function updateIssue(
     ...(changes.body !== undefined && { contentVersion: sql`content_version + 1` }),
   });
   if (issue === undefined) return undefined;
+  if (changes.title !== undefined || changes.body !== undefined) await indexIssue(tx, issue);
   if (before !== undefined && before.isClosed !== issue.isClosed)
     await countOpen(tx, issue, issue.isClosed ? -1 : 1);
   return issue;

@@ -4,6 +4,12 @@ import { toContains } from "../../contains.ts";
 import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
 import { type Reader, toInTeam, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issues } from "./issues.ts";
+import {
+  findMissingRange,
+  type MissingRange,
+  SEARCHED_MAX,
+  toIndexCondition,
+} from "./search-index.ts";
 
 /** The caller of a list across repositories. */
 export interface ReaderScope {
@@ -78,7 +84,8 @@ export async function listIssues(
   },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
   if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
-  const { where, values } = toCondition(filter, db.dialect);
+  const missing = filter.term === "" ? undefined : await findMissingRange(db);
+  const { where, values } = toCondition(filter, db.dialect, missing);
   const first = window.firstRepositoryId;
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
@@ -122,12 +129,11 @@ export async function listLabelIds(
 
 /** Maximum length of a term in characters. A longer one matches nothing. */
 const TERM_MAX = 200;
-/** Number of characters of a text that are searched, which bounds the time of a search. */
-const SEARCHED_MAX = 8_192;
 
 function toCondition(
   filter: IssueFilter,
   dialect: Database["dialect"],
+  missing: MissingRange | undefined,
 ): {
   readonly where: string;
   readonly values: readonly SqlValue[];
@@ -185,6 +191,8 @@ function toCondition(
       ...milestoneTitles,
     );
   if (filter.term !== "") {
+    const indexed = toIndexCondition(dialect, filter.term, missing);
+    if (indexed !== undefined) add(indexed.sql, ...indexed.values);
     const contains = ["title", `SUBSTR(body, 1, ${SEARCHED_MAX})`].map((text) =>
       toContains(dialect, text, filter.term),
     );
