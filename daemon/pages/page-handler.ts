@@ -7,6 +7,7 @@ import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
 import { refusalHeaders, statusOfCode, toRefusal } from "../http/replies.ts";
 import { renderDocument, toBasePath } from "./document.tsx";
 import { toErrorPage } from "./error-page.tsx";
+import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
 import { readSessionCookie, type Session, toSetCookie } from "./sessions.ts";
 import { noFiles, readFileForm } from "./file-form.ts";
@@ -156,17 +157,22 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     const required = caller === undefined ? undefined : site.requiredPage?.(caller);
     if (required !== undefined && page.skipsRequiredPage !== true)
       return { kind: "redirect", to: required };
+    const { call, findWait } = watchWaits(site.operations(request, caller));
     const context: PageContext<Caller> = {
       request,
       session,
       publicUrl,
       instanceName,
-      call: site.operations(request, caller),
+      call,
       render: (text) => render(text, key),
       form,
       files,
     };
-    return page.run(context, params);
+    const answer = await page.run(context, params);
+    const wait = page.method === "POST" ? findWait() : undefined;
+    return wait === undefined || answer.kind !== "page"
+      ? answer
+      : { ...answer, refusal: answer.refusal ?? wait, status: statusOfCode[wait.code] };
   }
 
   /** A text that takes too long to render is shown as it is; so is one of a busy server. */
@@ -250,8 +256,12 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         const isCached = site.hasCachedPages === true && status === 200 && !hasSecret;
         if (isCached && request.method !== "POST")
           return toCachedPage(request, pageHeaders, document);
-        const headers = withFormTarget(pageHeaders, answered.formLeadsTo);
-        return { status, headers: { ...headers, ...toCookieHeader(answered) }, body: document };
+        const headers = {
+          ...withFormTarget(pageHeaders, answered.formLeadsTo),
+          ...toCookieHeader(answered),
+          ...(answered.refusal && refusalHeaders(answered.refusal)),
+        };
+        return { status, headers, body: document };
       }
       default:
         return assertNever(answered);
@@ -277,6 +287,23 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     const Location = toBasePath(publicUrl) + (site.toMovedPage?.(refusal, target) ?? "/");
     return { status: 307, headers: { ...pageHeaders, Location }, body: undefined };
   }
+}
+
+/** Remembers the last operation that the caller may try again later: the form that called it shows its refusal as a text. */
+function watchWaits(operations: CallOperation): {
+  readonly call: CallOperation;
+  readonly findWait: () => AppError | undefined;
+} {
+  let wait: AppError | undefined;
+  const call: CallOperation = async (declared, input) => {
+    try {
+      return await operations(declared, input);
+    } catch (error) {
+      if (error instanceof AppError && error.data.retryAfterSeconds !== undefined) wait = error;
+      throw error;
+    }
+  };
+  return { call, findWait: () => wait };
 }
 
 /** Adds the address to which a form leads to the policy: browsers apply it to the redirect that answers the form, too. */

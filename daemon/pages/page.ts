@@ -2,6 +2,7 @@
 // API with its sessions, operations and header. Start here (a page), then page-handler.ts (sessions, forms, headers), elements.tsx
 // and form.tsx (what pages are made of), standalone-page.tsx (pages without a session).
 import type { ReactNode } from "react";
+import type { AppError } from "../errors.ts";
 import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
 import type { CallOperation } from "./operations.ts";
 import type { Session } from "./sessions.ts";
@@ -50,6 +51,8 @@ export type PageAnswer<Caller> =
       readonly title: string;
       readonly body: ReactNode;
       readonly status?: number;
+      /** The refusal that the page shows, which says when to try again. Those of operations need none. */
+      readonly refusal?: AppError | undefined;
       /** Whether the page shows a secret, which no cache may keep. */
       readonly hasSecret?: boolean;
       /** Starts this session. */

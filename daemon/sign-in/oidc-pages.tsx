@@ -223,7 +223,12 @@ function showConfirmation<Caller>(
   { paths }: OidcSite<Caller>,
   identity: Identity,
   isCode: boolean,
-  failed?: { readonly text: string; readonly status: number; readonly name?: string },
+  failed?: {
+    readonly text: string;
+    readonly status: number;
+    readonly name?: string;
+    readonly refusal?: AppError;
+  },
 ): Extract<PageAnswer<Caller>, { kind: "page" }> {
   const action = `${paths.start}/confirm`;
   const { Form: LinkForm } = fieldsOf(paths.nameLabel);
@@ -233,6 +238,7 @@ function showConfirmation<Caller>(
     kind: "page",
     title,
     status: failed?.status ?? 200,
+    refusal: failed?.refusal,
     hasSecret: true,
     body: (
       <div className="narrow" data-hides-query>
@@ -272,7 +278,7 @@ async function confirm<Caller>(
   } catch (error) {
     const status = error instanceof AppError ? shown[error.code] : undefined;
     if (status === undefined || !(error instanceof AppError)) throw error;
-    const failed = { text: error.message, status, name: entered.name };
+    const failed = { text: error.message, status, name: entered.name, refusal: error };
     return showConfirmation(site, person, account !== undefined, failed);
   }
 }

@@ -121,12 +121,15 @@ async function signIn(
       ? "The name, the password or the code is wrong."
       : (refusal?.message ?? "");
   const status = refusal?.code === "rate_limited" ? 429 : 401;
-  return showSignIn({ redirect_to: to, user_name: name }, { text, status });
+  return showSignIn({ redirect_to: to, user_name: name }, { text, status, refusal });
 }
 
 type ShowSignIn = (
   values: { readonly redirect_to: string; readonly user_name?: string },
-  failed?: FormFailure<never> & { readonly status: number },
+  failed?: FormFailure<never> & {
+    readonly status: number;
+    readonly refusal: AppError | undefined;
+  },
 ) => ForgePageAnswer;
 
 function toSignInPage(
@@ -137,7 +140,7 @@ function toSignInPage(
   return {
     kind: "page",
     title: "Sign in",
-    ...(failed === undefined ? {} : { status: failed.status }),
+    ...(failed === undefined ? {} : { status: failed.status, refusal: failed.refusal }),
     body: (
       <>
         <h1>Sign in</h1>
@@ -165,25 +168,34 @@ async function changePassword(
     renewed = await sessions.changePassword(session, { current, next }, request);
   });
   return renewed === undefined
-    ? showPasswordChange(session, { text: refusal?.message ?? "" })
+    ? showPasswordChange(session, { text: refusal?.message ?? "", refusal })
     : { kind: "redirect", to: "/", session: renewed };
 }
 
 type ShowPasswordChange = (
   session: ForgeSession | undefined,
-  failed?: FormFailure<"retype">,
+  failed?: PasswordFailure,
 ) => ForgePageAnswer;
+
+interface PasswordFailure extends FormFailure<"retype"> {
+  readonly refusal?: AppError | undefined;
+}
 
 function toPasswordPage(
   session: ForgeSession | undefined,
   rules: string,
-  failed: FormFailure<"retype"> | undefined,
+  failed: PasswordFailure | undefined,
 ): ForgePageAnswer {
   if (session === undefined) return toSignIn(CHANGE_PASSWORD);
   return {
     kind: "page",
     title: "Change your password",
-    ...(failed === undefined ? {} : { status: 422 }),
+    ...(failed === undefined
+      ? {}
+      : {
+          status: failed.refusal?.code === "rate_limited" ? 429 : 422,
+          refusal: failed.refusal,
+        }),
     body: (
       <>
         <h1>Change your password</h1>

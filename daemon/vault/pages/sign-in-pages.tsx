@@ -142,11 +142,12 @@ export function toNextStep(result: PageSignIn, values: Values): VaultPageAnswer 
 function toFailure(refusal: AppError): Failure {
   const { code } = refusal;
   const status = code === "rate_limited" ? 429 : code === "unavailable" ? 503 : 401;
-  return { text: toText(refusal), status };
+  return { text: toText(refusal), status, refusal };
 }
 
 interface Failure extends FormFailure<never> {
   readonly status: number;
+  readonly refusal: AppError;
 }
 
 function toSignInPage(
@@ -158,6 +159,7 @@ function toSignInPage(
     kind: "page",
     title: "Sign in",
     status: failed?.status ?? 200,
+    refusal: failed?.refusal,
     body: (
       <div className="narrow">
         <h1>Sign in</h1>
@@ -180,6 +182,7 @@ function showSecondStep(
     kind: "page",
     title: "Second factor",
     status: failed?.status ?? 200,
+    refusal: failed?.refusal,
     body: (
       <div className="narrow">
         <h1>Second factor</h1>

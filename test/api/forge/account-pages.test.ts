@@ -90,3 +90,20 @@ test("the chosen appearance is that of every page of the person", async () => {
   await by("mira", "PATCH", "/user/settings", { theme: '"><script>' });
   expect((await mira.get("/mira")).text).not.toContain("data-theme");
 });
+
+test("a person with too many wrong passwords is told when to try again", async () => {
+  await using limited = await startTestDaemon();
+  const answers: Response[] = [];
+  // Ten are checked.
+  for (let round = 0; round < 11; round += 1)
+    answers.push(
+      await fetch(`${limited.url}/user/login`, {
+        method: "POST",
+        body: new URLSearchParams({ user_name: "keeper", password: "wrong" }),
+        headers: { origin: limited.url },
+      }),
+    );
+  expect(answers[0]?.headers.get("retry-after")).toBeNull();
+  const last = answers.at(-1);
+  expect([last?.status, Number(last?.headers.get("retry-after")) > 0]).toEqual([429, true]);
+});

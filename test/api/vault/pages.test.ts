@@ -193,6 +193,7 @@ describe("the sign-in", () => {
     const other = newBrowser();
     const refused = await other.submit("/vault/sign-in", { email: "x@example.org", password: "y" });
     expect(refused).toMatchObject({ status: 429 });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(refused.text).toContain("Too many login attempts");
   });
 
