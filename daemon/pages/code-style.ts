@@ -14,6 +14,13 @@ export const CODE_STYLE = `
 .diff { display: flex; }
 .diff pre { margin: 0; padding: 0; border-radius: 0; background: none; }
 .diff .lines { flex: none; padding: 0 .4rem; min-width: 2.4rem; text-align: right; color: var(--quiet); user-select: none; overflow: visible; border-inline-end: 1px solid var(--line); }
+.diff .lines a { color: inherit; text-decoration: none; }
+.diff .lines a:hover, .diff .lines a:focus-visible { color: var(--link); text-decoration: underline; }
+.talk { padding: .6rem .8rem; border-block: 1px solid var(--line); background: var(--raised); }
+.talk form.wide, .conversation form.stack { max-width: 44rem; }
+.conversation > summary { width: auto; padding: 0 .8rem; overflow-wrap: anywhere; }
+.conversation .content { padding: .4rem .8rem; }
+.conversation .content p { margin: .2rem 0; }
 .diff .text { flex: 1; min-width: 0; }
 .diff .text > span { display: block; min-width: max-content; padding-inline: .4rem; }
 .diff .add { background: light-dark(#e2f6e6, #12301c); }
@@ -50,7 +57,6 @@ table.files td:first-child { width: 40%; }
 table.files td.wide { max-width: 20rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 @media (max-width: 44rem) {
   table.files td:first-child { width: auto; }
-  table.files .time { white-space: normal; }
 }
 .entry { display: flex; gap: .5rem; align-items: baseline; }
 .entry > :last-child { min-width: 0; }

@@ -93,6 +93,7 @@ button.link { border: 0; background: none; padding: 0; color: var(--link); text-
 .narrow { max-width: 28rem; margin: 8vh auto 0; }
 .narrow h1 { font-size: 1.4rem; margin-bottom: 1rem; }
 label.check { display: flex; gap: .5rem; align-items: center; font-weight: 400; }
+label.check input { flex: none; }
 .success { color: var(--good); font-weight: 600; }
 [hidden] { display: none !important; }
 .drop { border: 2px dashed var(--line); border-radius: .4rem; padding: 1.5rem 1rem; text-align: center; color: var(--quiet); }

@@ -48,12 +48,17 @@ label input, label textarea, label select { font-weight: 400; }
 .list .label { margin-inline-end: .25rem; }
 .toolbar { display: flex; flex-wrap: wrap; gap: .5rem 1.2rem; align-items: center; justify-content: space-between; margin: .75rem 0; }
 .toolbar .list-search { flex: 1 1 16rem; margin: 0; max-width: 32rem; }
-.toolbar .links { display: flex; gap: 1rem; align-items: center; }
+.toolbar .links { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; }
+.toolbar .links a { white-space: nowrap; }
+.list form.inline { align-items: end; }
 .picker { color: var(--quiet); font-weight: 400; font-size: .9rem; }
 .picker input { border: 0; padding: .2rem 0; background: none; }
 form.wide { margin-top: .5rem; }
 .card + form.wide, .event + form.wide { margin-top: 1.25rem; }
 .card > .head { display: flex; flex-wrap: wrap; gap: .2rem .5rem; align-items: baseline; justify-content: space-between; }
+.card > .head > :first-child { margin-inline-end: auto; }
+.card > .head .edit-link { font-size: 1rem; font-weight: 400; }
+.card > .list { border: 0; border-top: 1px solid var(--line); border-radius: 0; }
 .card > .head form { display: inline; }
 .card .foot { display: flex; flex-wrap: wrap; gap: .3rem .9rem; align-items: center; padding: 0 .8rem .8rem; }
 .card .foot:empty { display: none; }

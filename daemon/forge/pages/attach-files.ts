@@ -1,8 +1,10 @@
 import type { attachmentEndpoints } from "../../contract/forge/issues/attachments.ts";
+import type { releaseAssetEndpoints } from "../../contract/forge/releases/assets.ts";
 import { AppError } from "../../errors.ts";
 import { formRefusals, type ForgePageContext, toSentence } from "./forge-page.ts";
 
 type CreateAttachment =
+  | typeof releaseAssetEndpoints.createReleaseAsset
   | typeof attachmentEndpoints.createIssueAttachment
   | typeof attachmentEndpoints.createCommentAttachment;
 

@@ -53,11 +53,14 @@ export async function loadDiff(
   return { files: parseDiff(shown), isWhole, style };
 }
 
-/** Shows content below a line, such as the comments on it, and a link beside it. */
+/** What a page adds to a diff. `index` counts the files from 0. */
 export interface LineExtras {
-  readonly below?: (file: FileDiff, line: DiffLine) => ReactNode;
-  /** Content of a file above its lines. */
-  readonly head?: (file: FileDiff) => ReactNode;
+  /** Content below a line, such as the comments on it. */
+  readonly below?: (file: FileDiff, line: DiffLine, index: number) => ReactNode;
+  /** Whether a file is shown unfolded however long it is. */
+  readonly isOpen?: (file: FileDiff, index: number) => boolean;
+  /** The address behind the number of a line. */
+  readonly toHref?: (index: number, line: DiffLine) => string;
 }
 
 /** A diff with its list of files and the links to its other views. `more` are links to its other forms. */
@@ -76,8 +79,15 @@ export function Diff({
   const shown = files.map((file, index) => {
     const own = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
     lines += own;
-    const isOpen = own <= FILE_LINES_MAX && lines <= UNFOLDED_LINES_MAX;
-    return { file, id: `file-${index + 1}`, isOpen, isMarked: lines <= MARKED_LINES_MAX };
+    const isShort = own <= FILE_LINES_MAX && lines <= UNFOLDED_LINES_MAX;
+    return {
+      file,
+      id: `file-${index + 1}`,
+      isOpen: isShort || extras.isOpen?.(file, index) === true,
+      isMarked: lines <= MARKED_LINES_MAX,
+      below: extras.below && ((line: DiffLine) => extras.below?.(file, line, index)),
+      toHref: extras.toHref && ((line: DiffLine) => extras.toHref?.(index, line)),
+    };
   });
   return (
     <>
@@ -93,7 +103,7 @@ export function Diff({
           further ones are missing. Download it, or use git diff in a clone.
         </p>
       )}
-      {shown.map(({ file, id, isOpen, isMarked }) => (
+      {shown.map(({ file, id, isOpen, ...rest }) => (
         <details key={id} id={id} className="card file" open={isOpen}>
           <summary className="head">
             <h3>
@@ -104,15 +114,10 @@ export function Diff({
               <span key={note} className="quiet">{` ${note}`}</span>
             ))}
           </summary>
-          {extras.head?.(file)}
           {file.hunks.length === 0 ? null : style.isSplit ? (
-            <SplitHunks hunks={file.hunks} isMarked={isMarked} />
+            <SplitHunks hunks={file.hunks} {...rest} />
           ) : (
-            <UnifiedHunks
-              hunks={file.hunks}
-              isMarked={isMarked}
-              below={extras.below && ((line) => extras.below?.(file, line))}
-            />
+            <UnifiedHunks hunks={file.hunks} {...rest} />
           )}
         </details>
       ))}
@@ -168,6 +173,8 @@ function Counts({
 function StyleLinks({ style, query }: { style: DiffStyle; query: URLSearchParams }) {
   const to = (name: string, value: string | undefined) => {
     const next = new URLSearchParams(query);
+    // Those of the form on a line.
+    for (const each of ["on", "suggest"]) next.delete(each);
     if (value === undefined) next.delete(name);
     else next.set(name, value);
     return `?${next}`;
@@ -200,15 +207,14 @@ export function Hunks({ lines }: { lines: readonly string[] }) {
 
 type MarkedLines = ReturnType<typeof markChanges>;
 
-function UnifiedHunks({
-  hunks,
-  isMarked,
-  below,
-}: {
-  hunks: readonly DiffHunk[];
-  isMarked: boolean;
-  below?: ((line: DiffLine) => ReactNode) | undefined;
-}) {
+interface ShownHunks {
+  readonly hunks: readonly DiffHunk[];
+  readonly isMarked: boolean;
+  readonly below?: ((line: DiffLine) => ReactNode) | undefined;
+  readonly toHref?: ((line: DiffLine) => string | undefined) | undefined;
+}
+
+function UnifiedHunks({ hunks, isMarked, below, toHref }: ShownHunks) {
   return hunks.map((hunk, at) => {
     const marked: MarkedLines = isMarked ? markChanges(hunk.lines) : new Map();
     return (
@@ -220,6 +226,7 @@ function UnifiedHunks({
               numbers={[lines.map(({ before }) => before), lines.map(({ after }) => after)]}
               lines={lines}
               marked={marked}
+              toHref={toHref}
             />
             {content}
           </Fragment>
@@ -251,19 +258,27 @@ function Columns({
   numbers,
   lines,
   marked,
+  toHref,
 }: {
   numbers: readonly (readonly (number | undefined)[])[];
   lines: readonly (DiffLine | undefined)[];
   marked: MarkedLines;
+  toHref?: ShownHunks["toHref"];
 }) {
   if (lines.length === 0) return null;
   return (
     <div className="diff">
-      {numbers.map((column, at) => (
-        <pre key={at} className="lines" aria-hidden="true">
-          {column.map((number) => `${number ?? ""}\n`).join("")}
-        </pre>
-      ))}
+      {numbers.map((column, at) =>
+        toHref === undefined ? (
+          <pre key={at} className="lines" aria-hidden="true">
+            {column.map((number) => `${number ?? ""}\n`).join("")}
+          </pre>
+        ) : (
+          <pre key={at} className="lines">
+            {column.map((number, row) => toNumber(number, lines[row], row, toHref))}
+          </pre>
+        ),
+      )}
       <pre className="text" tabIndex={0}>
         {toRuns(lines, marked).map(({ kind, content }, at) => (
           <span key={at} className={kind}>
@@ -272,6 +287,23 @@ function Columns({
         ))}
       </pre>
     </div>
+  );
+}
+
+/** A number that leads to the form for a comment on its line. Of an unchanged line it is that of the new file. */
+function toNumber(
+  number: number | undefined,
+  line: DiffLine | undefined,
+  row: number,
+  toHref: (line: DiffLine) => string | undefined,
+): ReactNode {
+  if (number === undefined || line === undefined || number !== (line.after ?? line.before))
+    return `${number ?? ""}\n`;
+  return (
+    <Fragment key={row}>
+      <a href={toHref(line)}>{number}</a>
+      {"\n"}
+    </Fragment>
   );
 }
 
@@ -297,7 +329,7 @@ function toRuns(lines: readonly (DiffLine | undefined)[], marked: MarkedLines) {
 const toPart = ({ text, isChanged }: { text: string; isChanged: boolean }, at: number) =>
   isChanged && text !== "" ? <b key={at}>{text}</b> : text;
 
-function SplitHunks({ hunks, isMarked }: { hunks: readonly DiffHunk[]; isMarked: boolean }) {
+function SplitHunks({ hunks, isMarked, below, toHref }: ShownHunks) {
   return hunks.map((hunk, at) => {
     const marked: MarkedLines = isMarked ? markChanges(hunk.lines) : new Map();
     const { left, right } = toSides(hunk.lines);
@@ -305,9 +337,20 @@ function SplitHunks({ hunks, isMarked }: { hunks: readonly DiffHunk[]; isMarked:
       <Fragment key={at}>
         <p className="hunk">{hunk.header}</p>
         <div className="split">
-          <Columns numbers={[left.map((line) => line?.before)]} lines={left} marked={marked} />
-          <Columns numbers={[right.map((line) => line?.after)]} lines={right} marked={marked} />
+          <Columns
+            numbers={[left.map((line) => line?.before)]}
+            lines={left}
+            marked={marked}
+            toHref={toHref}
+          />
+          <Columns
+            numbers={[right.map((line) => line?.after)]}
+            lines={right}
+            marked={marked}
+            toHref={toHref}
+          />
         </div>
+        {below && hunk.lines.map((line, index) => <Fragment key={index}>{below(line)}</Fragment>)}
       </Fragment>
     );
   });

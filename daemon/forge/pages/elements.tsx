@@ -71,7 +71,7 @@ export function StateTabs({
       label="State"
       tabs={["open", "closed", "all"].map((word) => ({
         key: word,
-        text: word,
+        text: word.replace(/^./, (letter) => letter.toUpperCase()),
         href: `?${new URLSearchParams({ state: word, ...kept })}`,
       }))}
       current={current}

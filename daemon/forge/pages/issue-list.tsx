@@ -74,8 +74,7 @@ function IssueFacts({ issue }: { issue: WireIssue }) {
 
 function toLabelPath({ repository, pull_request: pull }: WireIssue, name: string): string {
   const list = toPath(repository.owner, repository.name, pull === null ? "issues" : "pulls");
-  // Pull requests have no filter by label on their page.
-  return pull === null ? `${list}?${new URLSearchParams({ labels: name })}` : list;
+  return `${list}?${new URLSearchParams({ labels: name })}`;
 }
 
 /** Returns the address of the same list with some filters changed, from its first page; an empty value removes one. */

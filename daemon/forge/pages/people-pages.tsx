@@ -6,7 +6,7 @@ import { EmptyState, Facts, Pager, Time } from "../../pages/elements.tsx";
 import { SearchForm } from "../../pages/form.tsx";
 import { get, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
-import { OwnerTabs } from "./elements.tsx";
+import { OwnerTabs, toPicturePath } from "./elements.tsx";
 import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
 
@@ -81,7 +81,17 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
     title: account.name,
     body: (
       <>
-        <h1>{account.name}</h1>
+        <div className="title">
+          <h1>
+            {account.picture === "" ? null : (
+              <>
+                <img src={account.picture} alt="" width={48} height={48} />{" "}
+              </>
+            )}
+            {account.name}
+          </h1>
+          <a href={`${toPath(account.name)}.atom`}>Feed</a>
+        </div>
         {account.fullName === "" ? null : <p>{account.fullName}</p>}
         {account.description === "" ? null : <p>{account.description}</p>}
         <Facts
@@ -122,6 +132,7 @@ export async function findAccount({ call }: ForgePageContext, username: string) 
     description: user.description,
     location: user.location,
     website: user.website,
+    picture: user.avatar_url === "" ? "" : toPicturePath(user.avatar_url),
     kind: "user",
   };
   try {

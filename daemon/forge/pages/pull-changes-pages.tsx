@@ -16,7 +16,9 @@ import {
 } from "./forge-page.ts";
 import { sendComparison } from "./file-pages.ts";
 import { loadPull, PullHead, type PullParams, toPullPath } from "./pull-head.tsx";
-import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { addLineComment, loadLines, toLineExtras } from "./line-comments.tsx";
+import { loadRefs } from "./ref-menu.tsx";
+import { loadHead, mayChangeCode, RepositoryHead } from "./repository-head.tsx";
 
 /** Number of commits on one page. */
 const LIMIT = 30;
@@ -25,7 +27,11 @@ const LIMIT = 30;
 export function pullChangesPages(): ForgePageRoute[] {
   return [
     get("/:owner/:repo/pulls/:index/commits", showCommits),
-    get("/:owner/:repo/pulls/:index/files", showFiles),
+    get("/:owner/:repo/pulls/:index/files", (context, params) => showFiles(context, params)),
+    post("/:owner/:repo/pulls/:index/files", (context, params) =>
+      addLineComment(context, params, (failed) => showFiles(context, params, failed)),
+    ),
+    get("/:owner/:repo/compare", chooseBranches),
     get(
       "/:owner/:repo/compare/**:basehead",
       async (context, params) =>
@@ -62,19 +68,86 @@ async function showCommits(context: ForgePageContext, params: PullParams) {
   } as const;
 }
 
-async function showFiles(context: ForgePageContext, params: PullParams) {
+async function showFiles(
+  context: ForgePageContext,
+  params: PullParams,
+  failed?: string,
+): Promise<ForgePageAnswer> {
+  const { session } = context;
   const { pull, repository } = await loadPull(context, params);
   const { owner, repo, index } = params;
   const path = { params: { owner, repo, index } };
   const diff = await loadDiff(context, pullChangeEndpoints.getPullDiff, path);
   const address = toPullPath(params, pull);
+  const extras = toLineExtras(context, {
+    pull,
+    home: address,
+    conversations: await loadLines(context, params),
+    forms: session && {
+      home: address,
+      token: session.formToken,
+      isOpen: pull.state === "open" && !repository.archived,
+      mayChange: mayChangeCode(repository) || pull.user?.id === session.caller.user.id,
+      back: `${address}/files`,
+    },
+    failed,
+  });
   return {
     kind: "page",
     title: `Changes of ${pull.title} #${pull.number}`,
+    ...(failed === undefined ? {} : { status: 422 }),
     body: (
       <>
         <PullHead pull={pull} repository={repository} params={params} current="files" />
-        <Diff diff={diff} request={context.request} more={<TextLinks address={address} />} />
+        <Diff
+          diff={diff}
+          request={context.request}
+          more={<TextLinks address={address} />}
+          extras={extras}
+        />
+      </>
+    ),
+  } as const;
+}
+
+/** The form that leads to the comparison of two branches, from which a pull request is opened. */
+async function chooseBranches(context: ForgePageContext, params: RepositoryParams) {
+  const { query } = context.request;
+  const repository = await loadHead(context, params);
+  const [base, head] = ["base", "head"].map((name) => (query.get(name) ?? "").trim());
+  if (base !== undefined && base !== "" && head !== undefined && head !== "")
+    return {
+      kind: "redirect",
+      to: toComparisonPath({ ...params, basehead: `${base}...${head}` }),
+    } as const;
+  const { branches } = await loadRefs(context, params);
+  return {
+    kind: "page",
+    title: `New pull request in ${repository.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="pulls" />
+        <h2>New pull request</h2>
+        <form method="get" className="stack">
+          <label>
+            Merge into
+            <input name="base" required list="branches" defaultValue={repository.default_branch} />
+          </label>
+          <label>
+            The commits of a branch; of a fork as owner:branch
+            <input name="head" required list="branches" autoCapitalize="none" />
+          </label>
+          <datalist id="branches">
+            {branches.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+          <div>
+            <button type="submit" className="primary">
+              Compare
+            </button>
+          </div>
+        </form>
       </>
     ),
   } as const;

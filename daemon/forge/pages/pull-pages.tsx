@@ -1,12 +1,12 @@
 import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
+import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
 import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
 import { reviewEndpoints } from "../../contract/forge/pulls/reviews.ts";
-import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { Alert, EmptyState, Facts, Pager, State, Time } from "../../pages/elements.tsx";
+import { Alert, Facts, State } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
-import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { Label, StateTabs, UserLink } from "./elements.tsx";
+import { get, post, toLocalPath, toPath } from "../../pages/page.ts";
+import { UserLink } from "./elements.tsx";
 import {
   findRefusal,
   formRefusals,
@@ -14,79 +14,30 @@ import {
   type ForgePageAnswer,
   type ForgePageContext,
   type ForgePageRoute,
-  type RepositoryParams,
   toSignIn,
 } from "./forge-page.ts";
-import {
-  loadPull,
-  PullHead,
-  type PullParams,
-  toHeadName,
-  toPullPath,
-  toState,
-} from "./pull-head.tsx";
-import { loadHead, RepositoryHead, mayChangeCode } from "./repository-head.tsx";
+import { type Check, loadMergeBox, MergeBox, RevertForm } from "./merge-box.tsx";
+import { loadPull, PullHead, type PullParams, toPullPath } from "./pull-head.tsx";
+import { mayChangeCode } from "./repository-head.tsx";
 import { IssueText } from "./issue-page.tsx";
 import { IssueSidebar } from "./issue-sidebar.tsx";
 import { loadIssueBoxes, loadIssueWork } from "./issue-work.ts";
-import { ReviewLines, replyForm, type ShownReview } from "./review-lines.tsx";
+import { renderLines, ReviewLines, replyForm, type ShownReview } from "./review-lines.tsx";
 import { readText, type ShownForm } from "./texts.tsx";
 import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
 
-/** Number of pull requests on one page. */
-const LIMIT = 30;
-
-/** The pull requests of a repository, and one with its conversation. */
+/** A pull request with its conversation. */
 export function pullPages(): ForgePageRoute[] {
   return [
-    get("/:owner/:repo/pulls", showPulls),
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
+    post("/:owner/:repo/pulls/:index/update", update),
     post("/:owner/:repo/pulls/:index/revert", revert),
     post("/:owner/:repo/pulls/:index/suggestions", applySuggestions),
     post("/:owner/:repo/pulls/:index/lines/:id/replies", reply),
     post("/:owner/:repo/pulls/:index/lines/:id/resolution", resolve),
   ];
-}
-
-async function showPulls(context: ForgePageContext, params: RepositoryParams) {
-  const { call, request } = context;
-  const head = await loadHead(context, params);
-  const page = toPageNumber(request);
-  const state = request.query.get("state") ?? "open";
-  const query = { state, page: String(page), limit: String(LIMIT) };
-  const { body: pulls, total = 0 } = await call(pullEndpoints.listPulls, { params, query });
-  return {
-    kind: "page",
-    title: `Pull requests of ${head.full_name}`,
-    body: (
-      <>
-        <RepositoryHead repository={head} current="pulls" />
-        <StateTabs current={state} kept={{}} />
-        {pulls.length === 0 ? <EmptyState>No pull requests.</EmptyState> : null}
-        <ul className="list">
-          {pulls.map((pull) => (
-            <li key={pull.id}>
-              <a href={toPullPath(params, pull)}>
-                <bdi>{pull.title}</bdi>
-              </a>{" "}
-              {pull.labels.map((label) => (
-                <Label key={label.id} label={label} />
-              ))}
-              <p className="quiet">
-                {`#${pull.number} `}
-                <State word={toState(pull)} /> opened <Time at={pull.created_at} /> by{" "}
-                <UserLink user={pull.user} />
-                {`, ${toHeadName(pull)} into ${pull.base.ref}`}
-              </p>
-            </li>
-          ))}
-        </ul>
-        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
-      </>
-    ),
-  } as const;
 }
 
 /** Shows the conversation of a pull request, with the result of a form. */
@@ -101,6 +52,14 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
   const { body: combined } = await call(statusEndpoints.getCombinedStatus, {
     params: { owner, repo, ref: pull.head.sha },
   });
+  const checks = combined.statuses ?? [];
+  const box =
+    session &&
+    (await loadMergeBox(context, pull, {
+      repository,
+      checks,
+      reviews: [...reviews.values()].map(({ review }) => review),
+    }));
   const home = toPullPath(params, pull);
   const isOpen = pull.state === "open";
   const mayPush = mayChangeCode(repository);
@@ -117,7 +76,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
     body: (
       <>
         <PullHead pull={pull} repository={repository} params={params} current="conversation" />
-        <PullFacts pull={pull} checks={combined.statuses ?? []} />
+        <PullFacts pull={pull} checks={checks} />
         <div className="beside">
           <div>
             {await IssueText(work, params)}
@@ -135,13 +94,8 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
             {session && mayPush && pull.merged ? (
               <RevertForm home={home} token={session.formToken} />
             ) : null}
-            {session === undefined || !mayPush ? null : (
-              <MergeForm
-                pull={pull}
-                repository={repository}
-                home={home}
-                token={session.formToken}
-              />
+            {session === undefined || box === undefined ? null : (
+              <MergeBox box={box} home={home} token={session.formToken} />
             )}
             <CommentForm work={work} />
           </div>
@@ -150,11 +104,6 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
       </>
     ),
   } as const;
-}
-
-interface Check {
-  readonly context: string;
-  readonly status: string;
 }
 
 function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] }) {
@@ -197,7 +146,8 @@ function toMergeText(pull: WirePull): string {
   return pull.mergeable ? "no conflict" : "conflicts with the base, or not computed yet";
 }
 
-async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: PullParams) {
+async function loadReviews(context: ForgePageContext, { owner, repo, index }: PullParams) {
+  const { call } = context;
   const params = { owner, repo, index };
   const { body } = await call(reviewEndpoints.listReviews, { params, query: { limit: "50" } });
   const shown = new Map<number, ShownReview>();
@@ -206,7 +156,11 @@ async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: P
     const lines =
       review.comments_count === 0
         ? []
-        : (await call(reviewEndpoints.listReviewLines, { params: path })).body;
+        : await renderLines(
+            context,
+            `${owner}/${repo}`,
+            (await call(reviewEndpoints.listReviewLines, { params: path })).body,
+          );
     shown.set(review.id, { review, lines });
   }
   return shown;
@@ -231,59 +185,6 @@ function ReviewForm({ action, token }: { action: string; token: string }) {
   );
 }
 
-/** The styles that a repository may allow, with the texts of their buttons. */
-const styles = [
-  ["merge", "Merge", "allow_merge_commits"],
-  ["squash", "Merge as one commit", "allow_squash_merge"],
-  ["rebase", "Rebase", "allow_rebase"],
-] as const;
-
-function RevertForm({ home, token }: { home: string; token: string }) {
-  return (
-    <section className="card" aria-label="Revert">
-      <Form action={`${home}/revert`} token={token} className="content">
-        <button type="submit">Revert</button>{" "}
-        <span className="quiet">
-          opens a pull request that takes these changes back, on a new branch
-        </span>
-      </Form>
-    </section>
-  );
-}
-
-function MergeForm({
-  pull,
-  repository,
-  home,
-  token,
-}: {
-  pull: WirePull;
-  repository: WireRepository;
-  home: string;
-  token: string;
-}) {
-  if (pull.merged || pull.state !== "open" || !pull.mergeable) return null;
-  return (
-    <section className="card" aria-label="Merge">
-      <Form action={`${home}/merge`} token={token} className="content wide">
-        <input type="hidden" name="head" value={pull.head.sha} />
-        <label className="check">
-          <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
-        </label>
-        <div className="buttons">
-          {styles
-            .filter(([, , setting]) => repository[setting])
-            .map(([style, text]) => (
-              <button key={style} type="submit" name="style" value={style}>
-                {text}
-              </button>
-            ))}
-        </div>
-      </Form>
-    </section>
-  );
-}
-
 /** Runs the work of a form, and shows the pull request again. */
 async function submit(
   context: ForgePageContext,
@@ -295,7 +196,13 @@ async function submit(
   const refusal = await findRefusal(formRefusals, work);
   if (refusal !== undefined)
     return showPull(context, params, { of: "box", failed: toSentence(refusal) });
-  return { kind: "redirect", to: home };
+  return { kind: "redirect", to: toBack(context, home) };
+}
+
+/** A form of the page of the changes leads back to it. */
+function toBack({ form }: ForgePageContext, home: string): string {
+  const back = toLocalPath(form.get("back"));
+  return back.startsWith(`${home}/`) ? back : home;
 }
 
 function addReview(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
@@ -311,9 +218,17 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     do: form.get("style") ?? "merge",
     // What the page showed is merged, not what was pushed since.
     head_commit_id: form.get("head") ?? "",
+    force_merge: form.get("force") === "yes",
     delete_branch_after_merge: form.get("delete") === "yes",
   };
   return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
+}
+
+function update(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const query = { style: context.form.get("style") ?? "merge" };
+  return submit(context, params, () =>
+    context.call(pullChangeEndpoints.updatePull, { params, query }),
+  );
 }
 
 async function revert(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {

@@ -46,7 +46,13 @@ export function RefMenu({
         {place.kind} <bdi>{toRefName(place)}</bdi>
       </summary>
       <div className="menu-body">
-        <form method="get" action={`${home}/branches`} role="search" className="row">
+        <form
+          method="get"
+          action={`${home}/branches`}
+          role="search"
+          aria-label="Branches"
+          className="row"
+        >
           <input
             type="search"
             name="q"

@@ -5,18 +5,18 @@ import { get, toFolderPath, toPageNumber, toPath } from "../../pages/page.ts";
 import { UserLink } from "./elements.tsx";
 import type { ForgePageContext, ForgePageRoute, RepositoryParams } from "./forge-page.ts";
 import { type FeedFormat, toFeed, toText } from "./feed.ts";
-import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { releaseFormPages, type TagParams, toEditPath } from "./release-form.tsx";
+import { loadHead, mayChangeCode, RepositoryHead } from "./repository-head.tsx";
 
 /** Releases of one page: the notes of each are rendered. */
 const LIMIT = 10;
 /** Releases of a feed. */
 const FEED_LIMIT = 30;
 
-type TagParams = RepositoryParams & { readonly tag: string };
-
 /** The releases of a repository, one of them, and their feed. */
 export function releasePages(): ForgePageRoute[] {
   return [
+    ...releaseFormPages(),
     get("/:owner/:repo/releases", showReleases),
     get("/:owner/:repo/releases/latest", showLatest),
     get("/:owner/:repo/releases/tag/**:tag", showRelease),
@@ -40,13 +40,28 @@ async function showReleases(context: ForgePageContext, params: RepositoryParams)
       notes: await renderNotes(context, repository, release),
     })),
   );
+  const home = toPath(params.owner, params.repo);
   return {
     kind: "page",
     title: `Releases of ${repository.full_name}`,
     body: (
       <>
         <RepositoryHead repository={repository} current="releases" />
-        {entries.length === 0 ? <EmptyState>No releases.</EmptyState> : null}
+        <div className="toolbar">
+          <nav className="links" aria-label="Feeds">
+            <a href={`${home}/tags`}>Tags</a> <a href={`${home}/releases.atom`}>Feed</a>
+          </nav>
+          {mayChangeCode(repository) ? (
+            <a className="button primary" href={`${home}/releases/new`}>
+              New release
+            </a>
+          ) : null}
+        </div>
+        {entries.length === 0 ? (
+          <EmptyState command={`croft release create ${repository.full_name} v1.0.0`}>
+            No releases.
+          </EmptyState>
+        ) : null}
         {entries.map(({ release, notes }) => (
           <Release key={release.id} repository={repository} release={release} notes={notes} />
         ))}
@@ -114,8 +129,13 @@ function Release({
         </a>{" "}
         {draft ? <span className="state plain-state">draft</span> : null}
         {prerelease ? <span className="state plain-state">prerelease</span> : null}
+        {mayChangeCode(repository) ? (
+          <a className="edit-link" href={toEditPath(params, release)}>
+            Edit<span className="unseen">{` ${toTitle(release)}`}</span>
+          </a>
+        ) : null}
       </h2>
-      <p className="quiet">
+      <p className="content quiet">
         {draft ? tag : <a href={`${home}/src/tag/${toFolderPath(tag)}`}>{tag}</a>}
         {draft ? ", created " : ", published "}
         <Time at={release.published_at} /> by <UserLink user={release.author} />

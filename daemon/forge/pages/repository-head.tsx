@@ -80,7 +80,9 @@ export function RepositoryHead({
     branches: readsCode(repository) && !repository.empty,
     issues: repository.has_issues,
     pulls: repository.has_pull_requests && !repository.empty,
-    releases: repository.has_releases && repository.release_counter > 0,
+    releases:
+      repository.has_releases &&
+      (repository.release_counter > 0 || (mayChangeCode(repository) && !repository.empty)),
     wiki: repository.has_wiki,
     runs: repository.has_actions && !repository.empty,
     forks: readsCode(repository) && repository.has_code,
@@ -117,6 +119,12 @@ export function RepositoryHead({
               (<a href={`${home}/import`}>state</a>)
             </>
           ) : null}
+        </p>
+      )}
+      {repository.repo_transfer === undefined ? null : (
+        <p className="notice">
+          {`It is offered to ${repository.repo_transfer.recipient.login}. `}
+          <a href={`${home}/transfer`}>Answer the offer</a>
         </p>
       )}
       {repository.description === "" ? null : <p>{repository.description}</p>}

@@ -1,13 +1,38 @@
 import type { WireReview, WireReviewLine } from "../../contract/forge/pulls/reviews.ts";
-import { State } from "../../pages/elements.tsx";
+import { Rendered, State, Time } from "../../pages/elements.tsx";
 import { declareForm, Form } from "../../pages/form.tsx";
 import { Hunks } from "./diff.tsx";
 import { UserLink } from "./elements.tsx";
+import type { ForgePageContext } from "./forge-page.ts";
+import { renderComment } from "./texts.tsx";
+
+/** A comment on a line, with its text as HTML; undefined when it is shown as it is. */
+export interface ShownLine extends WireReviewLine {
+  readonly html: string | undefined;
+}
 
 /** A review with its comments on lines. */
 export interface ShownReview {
   readonly review: WireReview;
-  readonly lines: readonly WireReviewLine[];
+  readonly lines: readonly ShownLine[];
+}
+
+/** A block of a suggestion, which the page shows as a diff below the text. */
+const SUGGESTION = /^(`{3,}|~{3,})[ \t]*suggestion\b[^\n]*\n(?:[^]*?\n)?\1[`~]*[ \t]*$/m;
+
+/** Renders the texts of comments on lines. `home` is `owner/name`. */
+export function renderLines(
+  context: ForgePageContext,
+  home: string,
+  lines: readonly WireReviewLine[],
+): Promise<ShownLine[]> {
+  return Promise.all(
+    lines.map(async (line) => {
+      const text = line.body.replaceAll("\r\n", "\n");
+      const body = line.suggestion === null ? text : text.replace(SUGGESTION, "").trim();
+      return { ...line, body, html: await renderComment(context, home, body) };
+    }),
+  );
 }
 
 /** What the forms of a conversation need. `mayChange`: the viewer writes to the base, or has opened the pull request. */
@@ -17,6 +42,8 @@ export interface LineForms {
   readonly token: string;
   readonly isOpen: boolean;
   readonly mayChange: boolean;
+  /** The address to which the forms lead back, if it is not that of the pull request. */
+  readonly back?: string;
 }
 
 /** The verdict of a review and its conversations about lines. */
@@ -35,7 +62,7 @@ export function ReviewLines({
   );
   return (
     <>
-      <p>
+      <p className="content">
         <State word={state.toLowerCase().replaceAll("_", " ")} />
         {dismissed ? " dismissed" : null}
         {stale ? " of an earlier state" : null}
@@ -50,19 +77,26 @@ export function ReviewLines({
   );
 }
 
-const toPlace = ({ path, commit_id: commit, position, original_position: old }: WireReviewLine) =>
-  `${commit} ${position} ${old} ${path}`;
+export const toPlace = ({
+  path,
+  commit_id: commit,
+  position,
+  original_position: old,
+}: WireReviewLine) => `${commit} ${position} ${old} ${path}`;
 
 const isApplicable = ({ suggestion, outdated, resolver, position }: WireReviewLine) =>
   suggestion !== null && !outdated && resolver === null && position > 0;
 
 /** The comments on one line. It is folded once it is resolved, or about a line that was changed since. */
-function Conversation({
+export function Conversation({
   lines,
   forms,
+  hasHunk = true,
 }: {
-  lines: readonly WireReviewLine[];
+  lines: readonly ShownLine[];
   forms: LineForms | undefined;
+  /** Whether the lines of the diff are shown above; not where they stand there already. */
+  hasHunk?: boolean;
 }) {
   const [first] = lines;
   if (first === undefined) return null;
@@ -72,16 +106,17 @@ function Conversation({
     ...(resolver === null ? [] : [`resolved by ${resolver.login}`]),
   ];
   return (
-    <details open={!outdated && resolver === null}>
+    <details className="conversation" open={!outdated && resolver === null}>
       <summary>
-        <bdi>{path}</bdi> {notes.join(", ")}
+        {hasHunk ? <bdi>{path}</bdi> : "Comments on"} {notes.join(", ")}
       </summary>
-      <Hunks lines={first.diff_hunk.split("\n")} />
+      {hasHunk ? <Hunks lines={first.diff_hunk.split("\n")} /> : null}
       {lines.map((comment) => (
-        <div key={comment.id} id={`issuecomment-${comment.id}`}>
-          <p>
-            <UserLink user={comment.user} />: <bdi>{comment.body}</bdi>
+        <div key={comment.id} id={`issuecomment-${comment.id}`} className="content">
+          <p className="quiet">
+            <UserLink user={comment.user} /> <Time at={comment.created_at} />
           </p>
+          {comment.body === "" ? null : <Rendered html={comment.html} text={comment.body} />}
           <Suggestion comment={comment} forms={forms} />
         </div>
       ))}
@@ -117,7 +152,7 @@ function ApplyForm({
   text: string;
 }) {
   return (
-    <Form action={`${home}/suggestions`} token={token}>
+    <Form action={`${home}/suggestions`} token={token} className="after">
       <input type="hidden" name="comments" value={ids.join(" ")} />
       <button type="submit">{text}</button>
     </Form>
@@ -126,26 +161,36 @@ function ApplyForm({
 
 export const replyForm = declareForm({
   submit: "Reply",
-  fields: { body: { label: "Reply", type: "multiline", lengthMax: 65_536 } },
+  fields: {
+    back: { type: "hidden", isOptional: true },
+    body: { label: "Reply", type: "multiline", lengthMax: 65_536 },
+  },
 });
 
 function ConversationForms({
   first: { id, resolver },
-  forms: { home, token, mayChange },
+  forms: { home, token, mayChange, back },
 }: {
   first: WireReviewLine;
   forms: LineForms;
 }) {
   return (
-    <>
-      <replyForm.Form action={`${home}/lines/${id}/replies`} token={token} />
+    <div className="content">
+      <replyForm.Form
+        action={`${home}/lines/${id}/replies`}
+        token={token}
+        values={{ back: back === undefined ? "" : `${back}#issuecomment-${id}` }}
+      />
       {mayChange ? (
         <Form action={`${home}/lines/${id}/resolution`} token={token}>
+          {back === undefined ? null : (
+            <input type="hidden" name="back" value={`${back}#issuecomment-${id}`} />
+          )}
           <button type="submit" name="resolved" value={resolver === null ? "yes" : "no"}>
             {resolver === null ? "Resolve" : "Open again"}
           </button>
         </Form>
       ) : null}
-    </>
+    </div>
   );
 }

@@ -40,7 +40,8 @@ async function signIn(name: string) {
         redirect: "manual",
         headers: { cookie, origin: daemon.url },
       });
-      return { status: sent.status, text: await sent.text() };
+      const location = sent.headers.get("location");
+      return { status: sent.status, text: await sent.text(), location };
     },
   };
 }
@@ -88,13 +89,22 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
   const home = `/mira/${repo}/pulls/1`;
   const list = (await daemon.request(`/mira/${repo}/pulls`)).text;
   expect(list).toContain("Add &lt;i&gt;tea&lt;/i&gt;");
-  expect(list).toContain("topic into main");
+  expect(list).toContain("Open (1)");
+  expect((await daemon.request(`/mira/${repo}/pulls?q=coffee`)).text).toContain(
+    "No pull request matches",
+  );
   const issue = await fetch(`${daemon.url}/mira/${repo}/issues/1`, { redirect: "manual" });
   expect([issue.status, issue.headers.get("location")]).toEqual([303, home]);
 
   const otto = await signIn("otto");
   const shown = (await otto.get(home)).text;
-  for (const text of ["<strong>green</strong>", "no conflict", "Approve", "Merge as one commit"])
+  for (const text of [
+    "<strong>green</strong>",
+    "no conflict",
+    "It can be merged into main",
+    "Approve",
+    "Merge as one commit",
+  ])
     expect(shown).toContain(text);
   expect((await daemon.request(home)).text).not.toContain("Approve");
   expect((await otto.get(`${home}/commits`)).text).toContain("Add tea");
@@ -110,7 +120,7 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
   expect(approved.status).toBe(303);
   expect((await otto.send(`${home}/comments`, home, { body: "Done" })).status).toBe(303);
   const conversation = (await otto.get(home)).text;
-  for (const text of ["approved", "Fine", "Done", "&lt;u&gt;Why?&lt;/u&gt;"])
+  for (const text of ["approved", "Fine", "Done", "<u>Why?</u>"])
     expect(conversation).toContain(text);
 
   const mira = await signIn("mira");
@@ -156,4 +166,104 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
   expect((await mira.send(`${home}/revert`, home, {})).status).toBe(303);
   const reverting = (await mira.get(`/mira/${repo}/pulls`)).text;
   expect(reverting).toContain("Revert &quot;Add &lt;i&gt;tea&lt;/i&gt;&quot;");
+});
+
+test("a line of the changes is commented, answered and resolved on the page of the changes", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${repo}`;
+  const added = { content: toContent("one\ntwo\n"), new_branch: "topic", message: "Add" };
+  await by("mira", "POST", `${path}/contents/list.txt`, added);
+  await by("mira", "POST", `${path}/pulls`, { head: "topic", base: "main", title: "A list" });
+  const files = `/mira/${repo}/pulls/1/files`;
+  expect((await daemon.request(`${files}?on=1.R2`)).text).not.toContain("#on");
+
+  const otto = await signIn("otto");
+  expect((await otto.get(files)).text).toContain('href="?on=1.R2#on"');
+  const chosen = `${files}?on=1.R2`;
+  expect((await otto.get(chosen)).text).toContain("Comment on line 2");
+  expect((await otto.get(`${chosen}&suggest=yes`)).text).toContain("```suggestion\ntwo\n```");
+  const head = (await by("mira", "GET", `${path}/pulls/1`)).json.head.sha;
+  const fields = { path: "list.txt", position: "R2", commit: head };
+  const body = "Why **two**?\n\n```suggestion\ndrei\n```";
+  const sent = await otto.send(chosen, chosen, { ...fields, body });
+  expect([sent.status, sent.location]).toEqual([
+    303,
+    expect.stringMatching(/\/pulls\/1\/files#issuecomment-\d+$/),
+  ]);
+  const shown = (await otto.get(files)).text;
+  expect(shown).toContain("Why <strong>two</strong>?");
+  expect(shown).toContain("+drei");
+  expect(shown).not.toContain("```");
+  expect((await otto.get(`${files}?style=split`)).text).toContain("Why <strong>two</strong>?");
+
+  const mira = await signIn("mira");
+  const [id] = /(?<=lines\/)\d+(?=\/replies)/.exec((await mira.get(files)).text) ?? [];
+  const back = `${files}#issuecomment-${id}`;
+  const lines = `/mira/${repo}/pulls/1/lines/${id}`;
+  const reply = await mira.send(`${lines}/replies`, files, { body: "Because", back });
+  expect([reply.status, reply.location]).toEqual([303, back]);
+  const elsewhere = await mira.send(`${lines}/resolution`, files, { resolved: "yes", back: "//x" });
+  expect(elsewhere.location).toBe(`/mira/${repo}/pulls/1`);
+  expect((await mira.get(files)).text).toContain("resolved by mira");
+
+  const none = await otto.send(chosen, chosen, { ...fields, path: "none.txt", body: "Kept text" });
+  expect([none.status, none.text.includes("Kept text")]).toEqual([422, true]);
+  expect((await otto.send(chosen, chosen, { ...fields, position: "x", body })).status).toBe(422);
+  const anonymous = await fetch(`${daemon.url}${files}`, {
+    method: "POST",
+    body: new URLSearchParams(fields),
+    headers: { origin: daemon.url, "sec-fetch-site": "same-origin" },
+    redirect: "manual",
+  });
+  expect(anonymous.headers.get("location")).toContain("/user/login");
+});
+
+test("the box of a pull request says why it cannot be merged, and updates its branch", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${repo}`;
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "write" });
+  const write = (name: string, text: string, more = {}) =>
+    by("mira", "POST", `${path}/contents/${name}`, { content: toContent(text), ...more });
+  await write("topic.txt", "topic\n", { new_branch: "topic" });
+  await write("main.txt", "main\n");
+  await by("mira", "POST", `${path}/branch_protections`, {
+    rule_name: "main",
+    required_approvals: 1,
+    enable_status_check: true,
+    status_check_contexts: ["ci"],
+  });
+  await by("otto", "POST", `${path}/pulls`, { head: "topic", base: "main", title: "WIP: it" });
+  const home = `/mira/${repo}/pulls/1`;
+  const [mira, otto] = [await signIn("mira"), await signIn("otto")];
+  const draft = (await otto.get(home)).text;
+  for (const text of [
+    "It is a draft",
+    "0 of 1 approval that main requires",
+    "The check ci has not",
+  ])
+    expect(draft).toContain(text);
+  expect(draft).not.toContain("Merge as one commit");
+  await by("mira", "PATCH", `${path}/pulls/1`, { title: "It" });
+  await expect
+    .poll(async () => (await mira.get(home)).text, { interval: 50 })
+    .toContain("Merge although the rules");
+  expect((await otto.get(home)).text).not.toContain("Merge although the rules");
+
+  expect((await otto.get(home)).text).toContain("main has commits that the branch lacks");
+  expect((await otto.send(`${home}/update`, home, { style: "merge" })).status).toBe(303);
+  await expect
+    .poll(async () => (await otto.get(home)).text, { interval: 50 })
+    .not.toContain("main has commits");
+  await by("mira", "POST", `${path}/pulls/1/reviews`, { event: "REQUEST_CHANGES", body: "No" });
+  expect((await otto.get(home)).text).toContain("mira requests changes");
+});
+
+test("two branches are chosen for a new pull request", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const page = (await daemon.request(`/mira/${repo}/compare`)).text;
+  expect(page).toContain('<option value="main"');
+  const query = new URLSearchParams({ base: "main", head: "otto:a/b" });
+  const chosen = await fetch(`${daemon.url}/mira/${repo}/compare?${query}`, { redirect: "manual" });
+  expect(chosen.headers.get("location")).toBe(`/mira/${repo}/compare/main...otto%3Aa/b`);
+  expect((await daemon.request(`/mira/${repo}/pulls`)).text).toContain("croft pr create");
 });

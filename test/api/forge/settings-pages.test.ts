@@ -121,7 +121,19 @@ test("an administrator changes the settings of a repository, archives, renames a
 
   await mira.send(second, { action: "transfer", new_owner: "otto", typed: `mira/${repo}-2` });
   expect((await mira.get(second)).text).toContain("It is offered to otto.");
+  const offer = `/mira/${repo}-2/transfer`;
+  expect((await mira.get(offer)).text).not.toContain("Accept the repository");
+  const refusedOffer = await mira.send(offer, { action: "accept" });
+  expect(refusedOffer.status).toBe(422);
+  const given = await people.newRepository("mira", { auto_init: true });
+  const giving = { action: "transfer", new_owner: "otto", typed: `mira/${given}` };
+  await mira.send(`/mira/${given}/settings`, giving);
+  expect((await otto.get(`/mira/${given}`)).text).toContain("Answer the offer");
+  expect((await otto.get(`/mira/${given}/transfer`)).text).toContain("Accept the repository");
+  const accepted = await otto.send(`/mira/${given}/transfer`, { action: "accept" });
+  expect([accepted.status, accepted.to]).toEqual([303, `/otto/${given}`]);
   await mira.send(second, { action: "withdraw" });
+  expect((await mira.get(offer)).status).toBe(404);
   expect((await mira.get(second)).text).not.toContain("It is offered");
   const untyped = await mira.send(second, { action: "delete", typed: repo });
   expect([untyped.status, untyped.text]).toEqual([422, expect.stringContaining("to confirm")]);

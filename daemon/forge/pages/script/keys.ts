@@ -28,7 +28,7 @@ const help = () => {
     else shown.showModal();
     return;
   }
-  const names = [["/", "search"], ["j", "next entry"], ["k", "previous entry"], ["Enter", "open the entry"], ["g i", "issues"], ["g p", "pull requests"], ["g n", "notifications"], ["Ctrl Enter", "send the text"], ["?", "these keys"]];
+  const names = [["/", "search"], ["j", "next entry"], ["k", "previous entry"], ["Enter", "open the entry"], ["g s", "search everything"], ["g i", "issues"], ["g p", "pull requests"], ["g n", "notifications"], ["Ctrl Enter", "send the text"], ["?", "these keys"]];
   const list = element("dl");
   for (const [key, text] of names)
     list.append(element("dt", {}, element("kbd", {}, key)), element("dd", {}, text));
@@ -42,10 +42,15 @@ const help = () => {
 // The links of the page come before those of the header.
 const follow = (keys) => [...document.querySelectorAll('[data-keys="' + keys + '"]')].at(-1)?.click();
 const actions = {
-  "/": () => document.querySelector("main [type=search]")?.focus(),
+  "/": () => {
+    const field = document.querySelector("main [type=search]");
+    if (field === null) follow("g s");
+    else field.focus();
+  },
   j: () => moveBy(1),
   k: () => moveBy(-1),
   "?": help,
+  "g s": () => follow("g s"),
   "g i": () => follow("g i"),
   "g p": () => follow("g p"),
   "g n": () => follow("g n"),

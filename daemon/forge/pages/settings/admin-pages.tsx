@@ -281,13 +281,18 @@ async function showJobs(view: View<string>) {
         name: <a href={new URL(job.html_url).pathname}>{job.name}</a>,
         note: (
           <>
-            <State word={job.conclusion ?? job.status} /> {job.labels.join(", ")}
+            <State word={job.conclusion ?? job.status} /> {toRepositoryName(job.html_url)} ·{" "}
+            {job.labels.join(", ")}
           </>
         ),
       }))}
     />
   );
 }
+
+/** `owner/name` of the address of a page of a repository. */
+const toRepositoryName = (url: string) =>
+  new URL(url).pathname.split("/").slice(-7, -5).map(decodeURIComponent).join("/");
 
 async function showTasks(view: View<string>) {
   const { body: tasks, total } = await view.call(adminCronEndpoints.listCronTasks, {

@@ -5,6 +5,7 @@ import {
   repositoryEndpoints,
   type WireRepository,
 } from "../../../contract/forge/repositories/repositories.ts";
+import { organizationEndpoints } from "../../../contract/forge/organizations/organizations.ts";
 import { mergeStyles } from "../../../contract/forge/repositories/settings.ts";
 import { transferEndpoints } from "../../../contract/forge/repositories/transfers.ts";
 import { AppError } from "../../../errors.ts";
@@ -12,6 +13,7 @@ import { Tabs } from "../../../pages/elements.tsx";
 import { toPath } from "../../../pages/page.ts";
 import { notFound } from "../../refusals.ts";
 import type { ForgePageRoute } from "../forge-page.ts";
+import { findRefusal } from "../forge-page.ts";
 import { loadHead, RepositoryHead } from "../repository-head.tsx";
 import { hookPages } from "./hook-pages.tsx";
 import { levelPages } from "./level-pages.tsx";
@@ -56,6 +58,43 @@ const ofRepository: SettingsPlace<WireRepository> = {
   },
 };
 
+/** A repository that is offered to a new owner, for those who may read it. */
+const ofOffer: SettingsPlace<WireRepository> = {
+  base: "/:owner/:repo/transfer",
+  async open({ context, params }) {
+    const repository = await loadHead(context, toRepository(params));
+    if (repository.repo_transfer === undefined) throw notFound();
+    return repository;
+  },
+  toName: ({ full_name: name }) => name,
+  Head: ({ opened }) => <RepositoryHead repository={opened} current="settings" />,
+};
+
+/** The answer is that of the recipient, or of an owner of the organization that receives. */
+async function showOffer(view: View<WireRepository>) {
+  const { opened, session, call } = view;
+  const recipient = opened.repo_transfer?.recipient.login ?? "";
+  const me = session.caller.user.name;
+  let mayAnswer = recipient === me;
+  await findRefusal(["not_found"], async () => {
+    const { body } = await call(organizationEndpoints.getOrganizationPermissions, {
+      params: { username: me, org: recipient },
+    });
+    mayAnswer ||= body.is_owner;
+  });
+  return (
+    <>
+      <p>{`${opened.repo_transfer?.doer.login} offers this repository to ${recipient}.`}</p>
+      {mayAnswer ? (
+        <>
+          <ActionForm view={view} action="accept" submit="Accept the repository" tone="primary" />
+          <ActionForm view={view} action="reject" submit="Reject it" />
+        </>
+      ) : null}
+    </>
+  );
+}
+
 const sections = [
   ["", "General"],
   ["avatar", "Picture"],
@@ -98,6 +137,21 @@ export function repositorySettingsPages(): ForgePageRoute[] {
       remove: ({ call, params }) =>
         call(repositoryAvatarEndpoints.deleteRepositoryAvatar, { params }),
       isFixed: ({ archived }) => archived,
+    }),
+    ...settingsPage(ofOffer, {
+      at: "",
+      title: "Transfer",
+      show: showOffer,
+      actions: {
+        accept: async ({ call, params }) => {
+          const { body } = await call(transferEndpoints.acceptTransfer, { params });
+          return { to: toPath(body.owner.login, body.name) };
+        },
+        reject: async (request) => {
+          await withdraw(request);
+          return { to: "/" };
+        },
+      },
     }),
     ...accessPages(ofRepository),
     ...protectionPages(ofRepository),

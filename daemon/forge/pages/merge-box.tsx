@@ -1,0 +1,182 @@
+import { branchEndpoints, type WireBranch } from "../../contract/forge/code/branches.ts";
+import type { WirePull } from "../../contract/forge/pulls/pulls.ts";
+import type { WireReview } from "../../contract/forge/pulls/reviews.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { toCount } from "../../pages/elements.tsx";
+import { Form } from "../../pages/form.tsx";
+import { findRefusal, type ForgePageContext } from "./forge-page.ts";
+import { mayChangeCode } from "./repository-head.tsx";
+
+/** The state of one check of the head. */
+export interface Check {
+  readonly context: string;
+  readonly status: string;
+}
+
+/** What the box that merges an open pull request shows. */
+export interface LoadedMergeBox {
+  readonly pull: WirePull;
+  readonly repository: WireRepository;
+  /** The branch of the base; undefined once it is deleted. */
+  readonly base: WireBranch | undefined;
+  readonly checks: readonly Check[];
+  readonly reviews: readonly WireReview[];
+}
+
+/** Loads the rules of the base. Returns undefined when the pull request is not open. */
+export async function loadMergeBox(
+  { call }: ForgePageContext,
+  pull: WirePull,
+  { repository, ...state }: Pick<LoadedMergeBox, "repository" | "checks" | "reviews">,
+): Promise<LoadedMergeBox | undefined> {
+  if (pull.state !== "open") return undefined;
+  const params = {
+    owner: repository.owner.login,
+    repo: repository.name,
+    branch: pull.base.ref,
+  };
+  let base: WireBranch | undefined;
+  await findRefusal(["not_found"], async () => {
+    ({ body: base } = await call(branchEndpoints.getBranch, { params }));
+  });
+  return { pull, repository, base, ...state };
+}
+
+/** Returns the reasons for which a pull request cannot be merged as it is, as sentences. */
+function listReasons({ pull, repository, base, checks, reviews }: LoadedMergeBox): string[] {
+  const { ref } = pull.base;
+  if (repository.archived) return ["The repository is archived."];
+  if (base === undefined) return [`The branch ${ref} is deleted.`];
+  const verdicts = lastVerdicts(reviews);
+  const approvals = verdicts.filter(({ state }) => state === "APPROVED").length;
+  const objections = verdicts.filter(({ state }) => state === "REQUEST_CHANGES");
+  const missing = base.status_check_contexts.filter(
+    (name) => !checks.some(({ context, status }) => context === name && status === "success"),
+  );
+  return [
+    ...(pull.draft ? ["It is a draft: edit its title to say that it is ready."] : []),
+    ...(pull.mergeable || pull.draft
+      ? []
+      : [`It conflicts with ${ref}, or croft has not compared the two yet.`]),
+    ...(base.user_can_merge ? [] : [`You may not merge into ${ref}.`]),
+    ...(approvals >= base.required_approvals
+      ? []
+      : [
+          `It has ${approvals} of ${toCount(base.required_approvals, "approval")} that ${ref} requires.`,
+        ]),
+    ...(base.protected
+      ? objections.map(({ user }) => `${user?.login ?? "A reviewer"} requests changes.`)
+      : []),
+    ...(base.enable_status_check
+      ? missing.map((name) => `The check ${name} has not succeeded.`)
+      : []),
+  ];
+}
+
+/** Returns the latest verdict of each official reviewer that still counts. */
+function lastVerdicts(reviews: readonly WireReview[]): readonly WireReview[] {
+  const counted = reviews.filter(
+    ({ official, dismissed, state }) =>
+      official && !dismissed && (state === "APPROVED" || state === "REQUEST_CHANGES"),
+  );
+  return [...new Map(counted.map((review) => [review.user?.id, review])).values()];
+}
+
+/** The styles that a repository may allow, with the texts of their buttons. */
+const styles = [
+  ["merge", "Merge", "allow_merge_commits"],
+  ["squash", "Merge as one commit", "allow_squash_merge"],
+  ["rebase", "Rebase", "allow_rebase"],
+] as const;
+
+/** What stands in the way of a merge, and the buttons of those who may merge or update the branch. */
+export function MergeBox({
+  box,
+  home,
+  token,
+}: {
+  box: LoadedMergeBox;
+  /** The address of the pull request. */
+  home: string;
+  token: string;
+}) {
+  const { pull, repository } = box;
+  const reasons = listReasons(box);
+  const mayPush = mayChangeCode(repository);
+  const mayForce = repository.permissions?.admin === true;
+  const isMergeable = mayPush && pull.mergeable && !pull.draft;
+  return (
+    <section className="card" aria-label="Merge">
+      <div className="content">
+        {reasons.length === 0 ? (
+          <p>{`It can be merged into ${pull.base.ref}.`}</p>
+        ) : (
+          <>
+            <p>It cannot be merged yet:</p>
+            <ul>
+              {reasons.map((reason) => (
+                <li key={reason}>{reason}</li>
+              ))}
+            </ul>
+          </>
+        )}
+        {pull.merge_base === pull.base.sha ? null : (
+          <UpdateForm pull={pull} home={home} token={token} />
+        )}
+        {isMergeable && (reasons.length === 0 || mayForce) ? (
+          <Form action={`${home}/merge`} token={token} className="wide">
+            <input type="hidden" name="head" value={pull.head.sha} />
+            {reasons.length === 0 ? null : (
+              <label className="check">
+                <input type="checkbox" name="force" value="yes" required /> Merge although the rules
+                say no, as an administrator
+              </label>
+            )}
+            <label className="check">
+              <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
+            </label>
+            <div className="buttons">
+              {styles
+                .filter(([, , setting]) => repository[setting])
+                .map(([style, text]) => (
+                  <button key={style} type="submit" name="style" value={style}>
+                    {text}
+                  </button>
+                ))}
+            </div>
+          </Form>
+        ) : null}
+      </div>
+    </section>
+  );
+}
+
+/** Brings the commits of the base into the branch. The operation refuses those who may not push to the head. */
+function UpdateForm({ pull, home, token }: { pull: WirePull; home: string; token: string }) {
+  return (
+    <Form action={`${home}/update`} token={token} className="wide">
+      <p className="quiet">{`${pull.base.ref} has commits that the branch lacks.`}</p>
+      <div className="buttons">
+        <button type="submit" name="style" value="merge">
+          Update the branch by a merge
+        </button>
+        <button type="submit" name="style" value="rebase">
+          Update the branch by a rebase
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+export function RevertForm({ home, token }: { home: string; token: string }) {
+  return (
+    <section className="card" aria-label="Revert">
+      <Form action={`${home}/revert`} token={token} className="content">
+        <button type="submit">Revert</button>{" "}
+        <span className="quiet">
+          opens a pull request that takes these changes back, on a new branch
+        </span>
+      </Form>
+    </section>
+  );
+}
