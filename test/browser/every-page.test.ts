@@ -1,9 +1,9 @@
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { findChromium, launchChromium, watchPages } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
+import { assertLooks, assertPlain } from "../support/page-looks.ts";
 import { skipUnless } from "../support/skip.ts";
 
 const executable = findChromium();
@@ -35,9 +35,10 @@ withChromium.describe("every kind of page of the forge", () => {
     const context = await browser.newContext({ bypassCSP: true });
     const events = watchPages(context);
     const page = await context.newPage();
-    for (const path of ["/user/login", "/user/forgot_password"]) await assertPage(page, path);
+    for (const path of ["/user/login", "/user/forgot_password"])
+      await assertLooks(page, daemon.url + path);
     await signIn(page);
-    for (const path of paths) await assertPage(page, path);
+    for (const path of paths) await assertLooks(page, daemon.url + path);
     expect(events.problems).toEqual([]);
     expect(events.requests.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
     await context.close();
@@ -49,11 +50,7 @@ withChromium.describe("every kind of page of the forge", () => {
     const events = watchPages(context);
     const page = await context.newPage();
     await signIn(page);
-    for (const path of paths) {
-      await page.setViewportSize({ width: 360, height: 900 });
-      await open(page, path);
-      await assertFits(page, path);
-    }
+    for (const path of paths) await assertPlain(page, daemon.url + path);
     expect(events.requests.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
     await context.close();
   }, 300_000);
@@ -65,51 +62,6 @@ async function signIn(page: Page): Promise<void> {
   await page.getByLabel("Password", { exact: true }).fill("user-password");
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.waitForURL(`${daemon.url}/`);
-}
-
-async function open(page: Page, path: string): Promise<void> {
-  const answer = await page.goto(daemon.url + path);
-  expect.soft([path, answer?.status()]).toEqual([path, 200]);
-}
-
-/** Opens a page once, and looks at it in two widths and two appearances. */
-async function assertPage(page: Page, path: string): Promise<void> {
-  await page.setViewportSize({ width: 1200, height: 900 });
-  await page.emulateMedia({ colorScheme: "light" });
-  await open(page, path);
-  await page.evaluate(axe.source);
-  await assertRules(page, path);
-  await assertFits(page, path);
-  const folder = process.env["CROFT_SCREENSHOTS"];
-  if (folder !== undefined)
-    await page.screenshot({ path: `${folder}/${path.replaceAll(/\W/g, "_")}.png`, fullPage: true });
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.setViewportSize({ width: 360, height: 900 });
-  await assertRules(page, path, "color-contrast");
-  await assertFits(page, path);
-}
-
-/** Only contrasts depend on the appearance. */
-async function assertRules(page: Page, path: string, only?: "color-contrast"): Promise<void> {
-  const broken = await page.evaluate(async (rule) => {
-    const { axe: rules } = globalThis as unknown as { axe: typeof axe };
-    const { violations } = await rules.run({
-      resultTypes: ["violations"],
-      ...(rule === undefined ? {} : { runOnly: [rule] }),
-    });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  }, only);
-  expect.soft([path, broken]).toEqual([path, []]);
-}
-
-async function assertFits(page: Page, path: string): Promise<void> {
-  const [has, room] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    document.documentElement.clientWidth,
-  ]);
-  expect.soft([path, has]).toEqual([path, room]);
 }
 
 /** Fills a repository with one of each thing. Returns the paths of the pages. */
@@ -155,24 +107,37 @@ jobs:
     title: "Home",
     content_base64: Buffer.from("# Wiki\n").toString("base64"),
   });
+  await by("nora", "POST", `${path}/pulls/2/reviews`, {
+    event: "REQUEST_CHANGES",
+    body: "Please *look*",
+    comments: [{ path: "topic.txt", body: "```suggestion\nthe topic\n```", new_position: 1 }],
+  });
+  await daemon.request("/api/packages/mira/generic/box/1.0/box.tar.gz", {
+    method: "PUT",
+    token: people.tokenOf("mira"),
+    body: "bytes",
+  });
   const { json: threads } = await by("mira", "GET", "/notifications");
   const of = (home: string, names: readonly string[]) => names.map((name) => home + name);
   const settings = ["", "/avatar", "/hooks", "/actions/secrets", "/actions/variables"];
   return [
     ...["/", "/explore", "/mira", "/guild", "/repo/create", "/org/create", "/notifications"],
     ...threads.map(({ id }: { id: number }) => `/notifications/${id}`),
-    ...["/issues", "/pulls", "/mira/empty"],
+    ...["/issues", "/pulls", "/mira/empty", "/mira/-/packages", "/mira/-/packages/generic/box/1.0"],
+    ...of("/explore", ["/repos", "/issues?q=an", "/code?q=answer", "/users", "/organizations"]),
+    ...["/explore?q=hut", "/repo/migrate", "/user/settings/applications/oauth2"],
     ...of("/mira/hut", ["", "/src/branch/main/src/main.ts", "/blame/branch/main/src/main.ts"]),
     ...of("/mira/hut", ["/commits/branch/main", "/commit/main", "/branches", "/tags", "/forks"]),
     ...of("/mira/hut", ["/find/branch/main", "/search?q=answer", "/activity/contributors"]),
     ...of("/mira/hut", ["/_new/main/", "/_edit/main/README.md", "/_upload/main/"]),
     ...of("/mira/hut", ["/issues", "/issues/1", "/issues/new", "/labels", "/milestones"]),
     ...of("/mira/hut", ["/pulls", "/pulls/2", "/pulls/2/commits", "/pulls/2/files", "/pulls/3"]),
+    ...of("/mira/hut", ["/pulls/2/files?on=1.R1", "/pulls/2/files?style=split", "/compare"]),
     ...of("/mira/hut", ["/compare/main...topic", "/releases", "/wiki", "/wiki?action=_new"]),
     ...of("/mira/hut/actions", ["", "?workflow=ci.yml&ref=main", `/runs/${run.id}`]),
     `/mira/hut/actions/runs/${run.id}/jobs/${job.id}`,
     ...of("/mira/hut/settings", [...settings, "/collaboration", "/branches", "/tags", "/keys"]),
-    ...of("/org/guild", ["/members", "/teams", ...of("/settings", settings)]),
+    ...of("/org/guild", ["/members", "/teams", "/teams/Owners", ...of("/settings", settings)]),
     ...of("/user/settings", [...settings, "/account", "/security", "/sessions", "/keys"]),
     ...of("/user/settings", ["/applications", "/actions/runners", "/change_password"]),
     ...of("/-/admin", ["/users", "/orgs", "/repos", "/actions/jobs", "/cron"]),

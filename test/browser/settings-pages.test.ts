@@ -1,9 +1,9 @@
-import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findChromium, launchChromium, watchPages } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
+import { assertLooks } from "../support/page-looks.ts";
 import { skipUnless } from "../support/skip.ts";
 
 const executable = findChromium();
@@ -61,52 +61,23 @@ jobs:
     await daemon[Symbol.asyncDispose]();
   });
 
-  test.each([
-    ["light", 1200],
-    ["dark", 360],
-  ] as const)(
-    "the pages break no rule of axe, fit, and run nothing of hostile names: %s, %i pixels wide",
-    async (colorScheme, width) => {
-      await using context = await browser.newContext({
-        colorScheme,
-        viewport: { width, height: 900 },
-      });
-      const events = watchPages(context);
-      const page = await signedIn(context, "mira");
-      const levels = ["hooks", "actions/secrets", "actions/variables", "actions/runners"];
-      for (const path of [
-        ...["", "/collaboration", "/branches", "/tags", "/keys"].map(
-          (section) => `/mira/hut/settings${section}`,
-        ),
-        ...["/mira/hut/settings", "/user/settings", "/org/guild/settings", "/-/admin"].flatMap(
-          (base) => levels.map((level) => `${base}/${level}`),
-        ),
-        "/mira/hut/settings/hooks/1?delivery=1",
-        ...["", "/account", "/keys", "/applications", "/security"].map(
-          (section) => `/user/settings${section}`,
-        ),
-        ...["/repo/create", "/org/create", "/mira/hut/actions", `/mira/hut/actions/runs/${run}`],
-        ...["members", "teams", "teams/Owners", "settings"].map((page) => `/org/guild/${page}`),
-        ...["users", "orgs", "repos", "actions/jobs", "cron"].map((page) => `/-/admin/${page}`),
-      ]) {
-        const answer = await page.goto(`${daemon.url}${path}`);
-        expect([path, answer?.status()]).toEqual([path, 200]);
-        await page.evaluate(() => {
-          for (const menu of document.querySelectorAll("details")) menu.open = true;
-        });
-        await assertSound(page, path);
-        const folder = process.env["CROFT_SCREENSHOTS"];
-        if (folder !== undefined)
-          await page.screenshot({
-            path: `${folder}/${width}${path.replaceAll(/\W/g, "_")}.png`,
-            fullPage: true,
-          });
-      }
-      expect(events.requests.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
-      expect(events.problems).toEqual([]);
-    },
-    240_000,
-  );
+  test("the pages break no rule of axe, fit, and run nothing of hostile names", async () => {
+    await using context = await browser.newContext();
+    const events = watchPages(context);
+    const page = await signedIn(context, "mira");
+    // Other pages have the same content as those of every-page.test.ts.
+    for (const path of [
+      ...["", "/collaboration", "/branches", "/tags", "/hooks", "/hooks/1?delivery=1"].map(
+        (section) => `/mira/hut/settings${section}`,
+      ),
+      ...["secrets", "variables", "runners"].map((name) => `/mira/hut/settings/actions/${name}`),
+      ...["hooks", "actions/secrets", "actions/runners"].map((level) => `/-/admin/${level}`),
+      ...["/mira/hut/actions", `/mira/hut/actions/runs/${run}`, "/org/guild/teams/Owners"],
+    ])
+      await assertLooks(page, daemon.url + path);
+    expect(events.requests.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
+    expect(events.problems).toEqual([]);
+  }, 300_000);
 
   test("a person sets up a second factor and a token, and adds a collaborator, without JavaScript", async () => {
     await using context = await browser.newContext({ javaScriptEnabled: false });
@@ -140,21 +111,4 @@ async function signedIn(context: BrowserContext, name: string): Promise<Page> {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
   return page;
-}
-
-/** Fails when a page breaks a rule of axe, is wider than the window, or has active elements of names. */
-async function assertSound(page: Page, what: string): Promise<void> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(async () => {
-    const runner = (globalThis as unknown as { axe: typeof axe }).axe;
-    const { violations } = await runner.run();
-    const { scrollWidth, clientWidth } = document.documentElement;
-    const active = "script:not(head > script), iframe, object, embed, [onerror], [onclick]";
-    return {
-      violations: violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
-      overflow: Math.max(0, scrollWidth - clientWidth),
-      active: document.querySelectorAll(active).length,
-    };
-  });
-  expect.soft(found, what).toEqual({ violations: [], overflow: 0, active: 0 });
 }
