@@ -14,13 +14,13 @@ export const toPullPath = (
 ) => toPath(owner, repo, "pulls", String(number));
 
 /** `open`, `draft`, `closed` or `merged`. */
-export function toState({ merged, draft, state }: WirePull): string {
+function toState({ merged, draft, state }: WirePull): string {
   if (merged) return "merged";
   return draft && state === "open" ? "draft" : state;
 }
 
 /** The branch of the head, with the owner of a fork. */
-export function toHeadName({ head, base }: WirePull): string {
+function toHeadName({ head, base }: WirePull): string {
   const branch = head.label === "" ? head.ref : head.label;
   const { repo } = head;
   return repo === null || repo.id === base.repo_id ? branch : `${repo.owner.login}:${branch}`;
