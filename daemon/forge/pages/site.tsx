@@ -150,7 +150,9 @@ function toMovedPage(location: string, target: string): string {
   if (owner === undefined) return "/";
   const [, formerOwner = "", formerRepo = "", rest = ""] =
     /^\/([^/?]*)((?:\/[^/?]*)?)(.*)$/s.exec(target) ?? [];
-  // Public keys of an account have its name and an ending.
-  const ending = repo === undefined ? (/\.(?:keys|gpg)$/.exec(formerOwner)?.[0] ?? "") : "";
-  return `/${owner}${ending}${repo === undefined ? formerRepo : `/${repo}`}${rest}`;
+  // Public keys and feeds have the name and an ending, with which no name ends.
+  const endingOf = (name: string) => /\.(?:keys|gpg|atom|rss)$/.exec(name)?.[0] ?? "";
+  return repo === undefined
+    ? `/${owner}${endingOf(formerOwner)}${formerRepo}${rest}`
+    : `/${owner}/${repo}${endingOf(formerRepo)}${rest}`;
 }

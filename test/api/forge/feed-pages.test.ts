@@ -56,6 +56,22 @@ describe("feeds", () => {
     expect(opened).toEqual([]);
   });
 
+  test("a former name leads to the same feed under the current one", async () => {
+    await people.newUser("former");
+    await people.api("POST", "/admin/users/former/repos", { name: "old", auto_init: true });
+    await by("former", "PATCH", "/repos/former/old", { name: "new" });
+    await people.api("POST", "/admin/users/former/rename", { new_username: "today" });
+    for (const [path, target] of [
+      ["/former.atom", "/today.atom"],
+      ["/former.rss?a=b", "/today.rss?a=b"],
+      ["/former/new.atom", "/today/new.atom"],
+      ["/today/old.rss", "/today/new.rss"],
+      ["/today/old/tags.atom", "/today/new/tags.atom"],
+      ["/today/old/atom/branch/main", "/today/new/atom/branch/main"],
+    ] as const)
+      expect([path, (await open(path)).headers.get("location")]).toEqual([path, target]);
+  });
+
   test("the feed of a file has its commits only, and that of tags their messages", async () => {
     const history = await open("/mira/tea/atom/branch/main/docs/kettle.txt");
     expect(history.text.match(/<entry>/g)).toHaveLength(1);
