@@ -37,7 +37,7 @@ export const toTemplatePath = (style: MergeStyle): string =>
 
 /**
  * Returns the message of a merge: the requested title or else the default one, an empty line and the requested text.
- * @param template of the style; its first line is the default title
+ * @param template of the style; its first line is the default title, unless it is too long once its variables are replaced
  */
 export function toMergeMessage(
   pull: MergedPull,
@@ -55,7 +55,7 @@ export function toMergeMessage(
 
 function toDefaultTitle(pull: MergedPull, style: MergeStyle, template = ""): string {
   const [line = ""] = template.trim().split("\n", 1);
-  const expanded = expandVariables(line, toVariables(pull)).trim();
+  const expanded = expandVariables(line, toVariables(pull))?.trim() ?? "";
   if (expanded !== "") return expanded;
   const { title, mark, number, base, head } = pull;
   if (style === "squash") return `${title} (${mark}${number})`;
@@ -85,9 +85,24 @@ function toVariables(pull: MergedPull): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Replaces each `${Name}`, once: values are not expanded again. Unknown names become empty. */
-function expandVariables(text: string, variables: ReadonlyMap<string, string>): string {
-  return text.replace(/\$\{(\w+)\}/g, (_, name: string) => variables.get(name) ?? "");
+/** Characters of an expanded template: each of its variables may stand for a long description. */
+const EXPANDED_MAX = 64 * 1024;
+
+/**
+ * Replaces each `${Name}`, once: values are not expanded again. Unknown names become empty. Returns undefined when the result
+ * would be longer than `EXPANDED_MAX`.
+ */
+function expandVariables(text: string, variables: ReadonlyMap<string, string>): string | undefined {
+  const parts = text.split(/\$\{(\w+)\}/);
+  let length = 0;
+  for (const [index, part] of parts.entries()) {
+    // Every other part is the name of a variable.
+    const value = index % 2 === 0 ? part : (variables.get(part) ?? "");
+    length += value.length;
+    if (length > EXPANDED_MAX) return undefined;
+    parts[index] = value;
+  }
+  return parts.join("");
 }
 
 /** Adds a trailer that names the author of a squashed commit, if the merger is another person. */

@@ -208,6 +208,25 @@ describe("a repository from a template", () => {
     expect((await api("POST", `${plan}/generate`, own, publicOnly)).status).toBe(201);
   });
 
+  test("a template whose variables stand for too much is refused, and its paths stay as they are", async () => {
+    await by("olga", "POST", "/user/repos", { name: "swelling", auto_init: true, template: true });
+    const repository = "/repos/olga/swelling";
+    const text = "$REPO_DESCRIPTION ".repeat(10_000);
+    const long = "$REPO_DESCRIPTION".repeat(10);
+    await put(
+      { ".gitea/template": "**\n", "a.txt": text, [`${long}.md`]: "$REPO_NAME" },
+      repository,
+    );
+    const description = "x".repeat(2_000);
+    const kept = await generate("olga", { name: "swollen", description }, repository);
+    expect(kept.status, kept.text).toBe(201);
+    expect(await rawOf("olga/swollen", `${long}.md`)).toBe("swollen");
+    await put({ "b.txt": text }, repository);
+    const refused = await generate("olga", { name: "burst", description }, repository);
+    expect(refused.status).toBe(422);
+    expect((await by("olga", "GET", "/repos/olga/burst")).status).toBe(404);
+  });
+
   test("generating a repository with hostile rules refuses or ignores them, and leaves no files", async () => {
     const rules = async (text: string) => {
       const name = `hostile${Math.trunc(text.length)}`;

@@ -1,8 +1,15 @@
+import { setImmediate } from "node:timers/promises";
 import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toSshUrl, toUrl } from "../../urls.ts";
 
-/** Replaces the variables of a template in a text. */
-export type Expand = (text: string) => string;
+/**
+ * Replaces the variables of a template in a text, and lets other requests be served in between. Returns undefined when the
+ * result would have more than `lengthMax` characters: a short variable may stand for a long description.
+ */
+export type Expand = (text: string, lengthMax: number) => Promise<string | undefined>;
+
+/** Replacements after which other requests are served: some two milliseconds. */
+const REPLACED_AT_ONCE = 5_000;
 
 const months = [
   ...["January", "February", "March", "April", "May", "June", "July"],
@@ -67,11 +74,22 @@ export function createExpansion(
   const bytes = new Map(
     Object.entries(values).map(([name, value]) => [name, Buffer.from(value).toString("latin1")]),
   );
-  return (text) =>
-    text.replace(VARIABLE, (_, braced?: string, special?: string, plain?: string) => {
+  return async (text, lengthMax) => {
+    const parts: string[] = [];
+    let end = 0;
+    let length = text.length;
+    for (const match of text.matchAll(VARIABLE)) {
+      const [variable, braced, special, plain] = match;
       const name = braced ?? special ?? plain ?? "";
-      return bytes.get(name) ?? name;
-    });
+      const value = bytes.get(name) ?? name;
+      length += value.length - variable.length;
+      if (length > lengthMax) return undefined;
+      parts.push(text.slice(end, match.index), value);
+      end = match.index + variable.length;
+      if (parts.length % (2 * REPLACED_AT_ONCE) === 0) await setImmediate();
+    }
+    return parts.join("") + text.slice(end);
+  };
 }
 
 /** `${NAME}`, an opening brace without an end, a special variable of shells, or `$NAME`. */

@@ -24,7 +24,7 @@ const limits = {
   globCharacters: 2_000,
   /** Longest path that is compared with globs. */
   pathCharacters: 1_024,
-  /** Maximum number of expanded files, and bytes of all of them. */
+  /** Maximum number of expanded files, and bytes of all of them, before and after. */
   files: 2_000,
   bytes: 32 * 1024 * 1024,
   /** Maximum number of tree entries that are read. */
@@ -33,6 +33,9 @@ const limits = {
 /** Characters of globs times those of paths after which other requests are served: some two milliseconds; and in all. */
 const WORK_AT_ONCE = 200_000;
 const WORK_MAX = 10_000_000_000;
+
+/** Systems have no longer paths. */
+const EXPANDED_PATH_BYTES_MAX = 4_096;
 
 /** The content of a template, for a new repository. */
 export interface TemplateContent {
@@ -98,12 +101,18 @@ async function toChanges(
     matching.map(({ id }) => id),
     readOptions,
   );
-  const written = matching.map((entry, index): TreeChange => {
-    const content = Buffer.from(expand(texts[index]?.toString("latin1") ?? ""), "latin1");
-    const path = toPath(entry.path, expand);
+  const written: TreeChange[] = [];
+  let room: number = limits.bytes;
+  for (const [index, entry] of matching.entries()) {
+    await setImmediate();
+    const expanded = await expand(texts[index]?.toString("latin1") ?? "", room);
+    if (expanded === undefined) throw tooLarge();
+    room -= expanded.length;
+    const content = Buffer.from(expanded, "latin1");
+    const path = await toPath(entry.path, expand);
     if (path !== entry.path) removed.push({ kind: "delete", path: entry.path });
-    return { kind: "write", path, isExecutable: entry.mode === "100755", content };
-  });
+    written.push({ kind: "write", path, isExecutable: entry.mode === "100755", content });
+  }
   return [...removed, ...written];
 }
 
@@ -173,8 +182,10 @@ const tooLarge = () =>
   );
 
 /** Expands the variables in a path. Returns the original path when the result is invalid. */
-function toPath(path: string, expand: Expand): string {
-  const expanded = Buffer.from(expand(Buffer.from(path).toString("latin1")), "latin1").toString();
+async function toPath(path: string, expand: Expand): Promise<string> {
+  const bytes = await expand(Buffer.from(path).toString("latin1"), EXPANDED_PATH_BYTES_MAX);
+  if (bytes === undefined) return path;
+  const expanded = Buffer.from(bytes, "latin1").toString();
   if (expanded === path) return path;
   try {
     return cleanNewPath(toSafePath(expanded));

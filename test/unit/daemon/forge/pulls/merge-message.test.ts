@@ -51,6 +51,17 @@ test.each([
   expect(toMergeMessage(pull, "squash", { title, text })).toBe(message);
 });
 
+test("a template whose variables stand for too much is not used", () => {
+  const long = { ...pull, description: "x".repeat(60_000) };
+  const message = (count: number) =>
+    toMergeMessage(long, "squash", {
+      ...plain,
+      template: "${PullRequestDescription}".repeat(count),
+    });
+  expect(message(1)).toBe(`${long.description}\n`);
+  expect(message(2_600)).toBe("Tidy the ${BaseBranch} shelf (#7)\n");
+});
+
 test.each([
   ["merge", ".gitea/default_merge_message/MERGE_TEMPLATE.md"],
   ["rebase-merge", ".gitea/default_merge_message/REBASE-MERGE_TEMPLATE.md"],
