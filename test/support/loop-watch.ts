@@ -8,11 +8,10 @@ export interface HeldLoop {
   readonly cpuMs: number;
 }
 
-/**
- * Processor time of one piece of work on the event loop that counts as holding it, in milliseconds on a quiet machine. The aim
- * is 50; a first call, whose code is not compiled yet, takes up to twice as long.
- */
-const HELD_MS = 100;
+/** Processor time of one piece of work on the event loop that counts as holding it, in milliseconds on a quiet machine. */
+const HELD_MS = 50;
+/** As `HELD_MS`, of the first call of a route, whose code is not compiled yet. */
+const HELD_FIRST_MS = 100;
 
 /**
  * Watches how long requests hold the event loop of this process, which the daemon of a test shares with the test. It
@@ -34,7 +33,8 @@ export function watchLoop(): LoopWatch {
 }
 
 function startWatch(): LoopWatch {
-  const current = new AsyncLocalStorage<{ readonly request: string }>();
+  const current = new AsyncLocalStorage<{ readonly request: string; readonly heldMs: number }>();
+  const called = new Set<string>();
   const held: HeldLoop[] = [];
   const loads = countLoads();
   let begunAt = 0;
@@ -57,18 +57,20 @@ function startWatch(): LoopWatch {
       .takeRecords()
       .filter(({ startTime }) => startTime >= begunAt)
       .reduce((sum, { duration }) => sum + duration, 0);
-    if (store !== undefined && loads() === loadsBefore) note(store.request, spentMs - collectedMs);
+    if (store !== undefined && loads() === loadsBefore) note(store, spentMs - collectedMs);
     begin();
   };
-  const note = (request: string, ms: number) => {
-    if (ms < HELD_MS) return;
+  const note = ({ request, heldMs }: { request: string; heldMs: number }, ms: number) => {
+    if (ms < heldMs) return;
     const quietMs = ms / slowness();
-    if (quietMs >= HELD_MS) held.push({ request, cpuMs: Math.round(quietMs) });
+    if (quietMs >= heldMs) held.push({ request, cpuMs: Math.round(quietMs) });
   };
   createHook({ before: begin, after: end }).enable();
   subscribe("http.server.request.start", (message) => {
     const { method, url } = (message as { request: { method: string; url: string } }).request;
-    current.enterWith({ request: `${method} ${toRoute(url)}` });
+    const route = `${method} ${toRoute(url)}`;
+    current.enterWith({ request: route, heldMs: called.has(route) ? HELD_MS : HELD_FIRST_MS });
+    called.add(route);
   });
   return { take: () => held.splice(0) };
 }

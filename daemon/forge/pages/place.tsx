@@ -127,7 +127,10 @@ export function findBranchPlace(
 export const toRefName = ({ kind, ref }: Pick<Place, "kind" | "ref">) =>
   kind === "commit" ? ref.slice(0, 10) : ref;
 
-/** The folders above a place as links, from the top one; the last segment is the place itself. */
+/** The segments of a path that are links, each of which has the whole path to it. */
+const CRUMBS_MAX = 50;
+
+/** The folders above a place as links, from the top one; the last segment is the place itself. Of many, the last ones. */
 export function Crumbs({
   repository,
   place,
@@ -138,10 +141,13 @@ export function Crumbs({
   form?: PlaceForm;
 }) {
   const segments = place.path.split("/").filter((segment) => segment !== "");
+  const first = Math.max(0, segments.length - CRUMBS_MAX);
   return (
     <p className="crumbs">
       <a href={toSourcePath(repository, { ...place, path: "" }, form)}>{repository.name}</a>
-      {segments.map((segment, at) => {
+      {first === 0 ? null : " / …"}
+      {segments.slice(first).map((segment, index) => {
+        const at = first + index;
         const path = segments.slice(0, at + 1).join("/");
         return (
           <span key={path}>
