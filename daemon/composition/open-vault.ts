@@ -226,6 +226,7 @@ async function createVaultFeatures(
         newId,
         program: input.scriptProgram ?? [process.execPath],
         recognizesText: settings.ocr,
+        clock,
       },
     }),
   ];

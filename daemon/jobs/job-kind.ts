@@ -29,7 +29,7 @@ export interface JobKind {
   readonly timeoutMs?: number;
   /**
    * Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry;
-   * after a `RetryLaterError` not before its time.
+   * after a `RetryLaterError` not before its time. A `PostponedJobError` releases it until its time, without an attempt.
    */
   run(payload: unknown, context: JobContext): Promise<void>;
   /** Records that the work will not be done: called in the transaction that dead-letters or cancels the job. */
@@ -51,6 +51,17 @@ export class RetryLaterError extends Error {
   constructor(message: string, waitMs: number) {
     super(message);
     this.name = "RetryLaterError";
+    this.waitMs = waitMs;
+  }
+}
+
+/** Thrown by a job that waits for its turn: it is released until then, and the attempt does not count. */
+export class PostponedJobError extends Error {
+  readonly waitMs: number;
+
+  constructor(message: string, waitMs: number) {
+    super(message);
+    this.name = "PostponedJobError";
     this.waitMs = waitMs;
   }
 }

@@ -13,6 +13,7 @@ import { withinMs } from "../utilities/within.ts";
 import {
   kindDefaults,
   PermanentJobError,
+  PostponedJobError,
   type RegisteredKind,
   RetryLaterError,
 } from "./job-kind.ts";
@@ -46,6 +47,17 @@ export function createJobRunner(options: JobRunnerOptions) {
         error: undefined,
         countAttempt: false,
         isInterrupted: true,
+      }),
+    );
+  }
+
+  async function postpone(job: JobRecord, { message, waitMs }: PostponedJobError): Promise<void> {
+    await db.transaction((tx) =>
+      releaseClaimed(tx, claimOf(job), {
+        runAt: clock() + Math.round(waitMs),
+        error: message,
+        countAttempt: false,
+        isInterrupted: false,
       }),
     );
   }
@@ -96,6 +108,7 @@ export function createJobRunner(options: JobRunnerOptions) {
         if (hasEnded === undefined) throw new Error("did not end when its time was over");
       } catch (error) {
         if (stopped.aborted) await release(job);
+        else if (error instanceof PostponedJobError) await postpone(job, error);
         else await recordFailure(kind, job, error);
         return;
       }

@@ -27,6 +27,8 @@ export interface ProcessPoolOptions {
   readonly idleMs: number;
   /** The process ends if its resident memory is this large after a job, because only its end frees the memory. */
   readonly idleBytesMax: number;
+  /** Called with the time that each job had the process, for its caller. */
+  readonly onUsed?: (caller: string, milliseconds: number) => void;
 }
 
 /** A job as the process receives it. */
@@ -48,6 +50,8 @@ interface Job<Input, Output> extends ProcessJob<Input> {
 interface Running<Input, Output> {
   readonly child: MessagingProcess;
   job: Job<Input, Output> | undefined;
+  /** When the job began, by the clock of `performance`. */
+  begunAt: number;
   timer: NodeJS.Timeout | undefined;
   /** Whether the pool ended the process. */
   isEnded: boolean;
@@ -92,6 +96,7 @@ export function createProcessPool<Input, Output>(
     const { child } = current;
     const { budgetMs } = job.options;
     current.job = job;
+    current.begunAt = performance.now();
     clearTimeout(current.timer);
     current.timer = setTimeout(
       () => end(current, { kind: "timed_out" }),
@@ -109,7 +114,9 @@ export function createProcessPool<Input, Output>(
     const { job } = current;
     clearTimeout(current.timer);
     current.job = undefined;
-    job?.settle(outcome);
+    if (job === undefined) return;
+    options.onUsed?.(job.options.caller, performance.now() - current.begunAt);
+    job.settle(outcome);
   };
 
   /** Ends the process at once; its job settles with `outcome`. */
@@ -141,6 +148,7 @@ export function createProcessPool<Input, Output>(
     const current: Running<Input, Output> = {
       child,
       job: undefined,
+      begunAt: 0,
       timer: undefined,
       isEnded: false,
     };

@@ -37,12 +37,18 @@ export function createProcessorShares({
     return Math.max(last.ms - (passed * shareMs) / periodMs, 0);
   }
 
+  function waitMs(account: string): number {
+    const excess = usedBy(account) - shareMs;
+    return excess < 0 ? 0 : ((excess + 1) * periodMs) / shareMs;
+  }
+
   return {
+    /** Returns the milliseconds until the account may use more; 0 while it has not used up its share. */
+    waitMs,
     /** Throws `rate_limited` with `Retry-After` when the account has used up its share. */
     assertLeft(account: string): void {
-      const excess = usedBy(account) - shareMs;
-      if (excess < 0) return;
-      const seconds = Math.ceil(((excess + 1) * periodMs) / shareMs / 1000);
+      const seconds = Math.ceil(waitMs(account) / 1000);
+      if (seconds === 0) return;
       throw new AppError(
         "rate_limited",
         `The work for this account has used up its ${shareMs / 1000} seconds of processor time in ${periodMs / 60_000} minutes: patterns, expressions, masks or files take too long. Try again in ${seconds} seconds.`,

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createOwner } from "../../../storage/owner.ts";
+import { PostponedJobError } from "../../jobs/job-kind.ts";
+import { createProcessorShares, type ProcessorShares } from "../../jobs/processor-shares.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
 import type { ExtractionInput } from "./extraction/extract.ts";
 import { type Extraction, toBudgetMs } from "./extraction/outcome.ts";
@@ -13,6 +15,18 @@ export type TextExtractor = ReturnType<typeof createTextExtractor>;
 
 /** Files larger than this are not read; the setting of a user may be lower. */
 export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
+
+/**
+ * Files whose text is recognized, or waits for that, at a time, each of another account; further ones are postponed. The jobs
+ * of files hold slots, of which two remain for reading.
+ */
+const RECOGNIZED_AT_ONCE = 2;
+/** Between two postponed files of an account, each of which is read again when its turn comes. */
+const TURN_MS = 5_000;
+const TURN_MAX_MS = 60 * 60_000;
+/** What one account may use of text recognition at once, and the time in which that is whole again. */
+const SHARE_MS = 20 * 60_000;
+const SHARE_PERIOD_MS = 60 * 60_000;
 
 /** Additional processor time for text recognition of one file. */
 const RECOGNITION_BUDGET_MS = 180_000;
@@ -27,6 +41,8 @@ export function createTextExtractor({
   newId,
   program,
   recognizesText,
+  clock,
+  shares = createProcessorShares({ clock, shareMs: SHARE_MS, periodMs: SHARE_PERIOD_MS }),
 }: {
   /** A private folder for the files that the process reads. */
   readonly tmp: string;
@@ -35,19 +51,27 @@ export function createTextExtractor({
   readonly program: ScriptProgram;
   /** Whether text of pictures and scanned pages is recognized. */
   readonly recognizesText: boolean;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** What accounts may use of text recognition. */
+  readonly shares?: ProcessorShares;
 }) {
-  const newPool = () =>
+  const newPool = (onUsed?: ProcessorShares["book"]) =>
     createProcessPool<ExtractionInput, Extraction>({
       scriptUrl: new URL("./extraction/extraction.process.ts", import.meta.url),
       program,
       queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
       idleMs: IDLE_MS,
       idleBytesMax: IDLE_BYTES_MAX,
+      ...(onUsed && { onUsed }),
     });
   const reading = newPool();
   // Recognition takes minutes where reading takes seconds: in one process, the scans of one user would keep the documents
   // of all others from being read.
-  const recognition = newPool();
+  const recognition = newPool(shares.book);
+  const recognizing = new Set<AccountId>();
+  /** The last turn of each account that has postponed files. */
+  const turns = new Map<AccountId, number>();
 
   const run = async (
     input: ExtractionInput,
@@ -71,10 +95,44 @@ export function createTextExtractor({
     }
   };
 
+  /** Returns the milliseconds until the next turn of an account, and takes it. */
+  function takeTurn(userId: AccountId): number {
+    const now = clock();
+    for (const [each, at] of turns) if (at <= now) turns.delete(each);
+    const waitMs = Math.min(Math.max(turns.get(userId) ?? 0, now) + TURN_MS - now, TURN_MAX_MS);
+    turns.set(userId, now + waitMs);
+    return waitMs;
+  }
+
+  /** Waits for no turn that is far away: throws `PostponedJobError` instead. */
+  async function recognize(
+    file: Pick<ExtractionInput, "path" | "filename">,
+    context: { userId: AccountId; signal: AbortSignal },
+  ): Promise<Extraction> {
+    const { userId } = context;
+    const waitMs = shares.waitMs(userId);
+    const isBusy = recognizing.has(userId) || recognizing.size >= RECOGNIZED_AT_ONCE;
+    if (isBusy || waitMs > 0)
+      throw new PostponedJobError(
+        "text recognition waits for its turn",
+        Math.max(waitMs, takeTurn(userId)),
+      );
+    recognizing.add(userId);
+    try {
+      return await run(
+        { ...file, recognizes: true },
+        { budgetMs: RECOGNITION_BUDGET_MS, ...context },
+      );
+    } finally {
+      recognizing.delete(userId);
+    }
+  }
+
   return {
     /**
      * Reads a stream to its end, destroys it in any case, and returns its text, or why it has no text. A hostile file costs at most its budget of
-     * time and memory. Throws errors of the stream, and the reason of `signal` when it is aborted.
+     * time and memory. Throws errors of the stream, the reason of `signal` when it is aborted, and `PostponedJobError` while
+     * text recognition has no turn for the owner.
      */
     async extract({
       content,
@@ -102,8 +160,7 @@ export function createTextExtractor({
         );
         const missing = plain.kind === "text" ? plain.missing : plain.reason;
         if (missing !== "ocr_off" || !recognizesText) return plain;
-        const budgetMs = RECOGNITION_BUDGET_MS;
-        const recognized = await run({ ...file, recognizes: true }, { budgetMs, ...context });
+        const recognized = await recognize(file, context);
         return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;
       } finally {
         await unlink(path).catch((error: NodeJS.ErrnoException) => {

@@ -13,6 +13,7 @@ import {
   type JobContext,
   type JobKind,
   PermanentJobError,
+  PostponedJobError,
   RetryLaterError,
 } from "../../../../daemon/jobs/job-kind.ts";
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
@@ -277,6 +278,22 @@ describe("a failure", () => {
     now += 1;
     await queue.runDue();
     expect(seen).toHaveLength(2);
+  });
+
+  test("a postponed job runs at its time, and no attempt is counted however often it is", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording(() => Promise.reject(new PostponedJobError("turn", 7_000)));
+    queue.register(kind({ attemptsMax: 2 }));
+    await add(queue);
+    for (let round = 1; round <= 5; round += 1) {
+      await queue.runDue();
+      expect(seen).toHaveLength(round);
+      now += 6_999;
+      await queue.runDue();
+      expect(seen).toHaveLength(round);
+      now += 1;
+    }
+    expect(await countJobs(db)).toMatchObject({ waiting: 1, dead: 0 });
   });
 
   test("deletes dead-lettered jobs after the retention time", async () => {

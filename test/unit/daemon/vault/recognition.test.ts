@@ -9,6 +9,8 @@ import { extractPdf } from "../../../../daemon/vault/analysis/extraction/pdf.ts"
 import { openPdf } from "../../../../daemon/vault/analysis/extraction/pdf-js.ts";
 import { drawScannedPage } from "../../../../daemon/vault/analysis/extraction/scanned-page.ts";
 import { createTextSink } from "../../../../daemon/vault/analysis/extraction/text-sink.ts";
+import { PostponedJobError } from "../../../../daemon/jobs/job-kind.ts";
+import { createProcessorShares } from "../../../../daemon/jobs/processor-shares.ts";
 import { createTextExtractor } from "../../../../daemon/vault/analysis/text-extractor.ts";
 import { PDF } from "../../../support/real-files.ts";
 import { jbig2 } from "../../../support/jbig2.ts";
@@ -218,6 +220,7 @@ describe("text extractor", () => {
       newId: () => "one",
       program: [process.execPath],
       recognizesText,
+      clock: Date.now,
     });
     try {
       return await extractor.extract({
@@ -274,6 +277,7 @@ describe("text extractor", () => {
       newId: () => `turn-${(files += 1)}`,
       program: [process.execPath],
       recognizesText: true,
+      clock: Date.now,
     });
     const ended: string[] = [];
     const read = async (user: string, content: Uint8Array) => {
@@ -291,6 +295,43 @@ describe("text extractor", () => {
       expect(ended).toEqual(["bob"]);
       await extractor.close();
       await scans;
+    } finally {
+      await extractor.close();
+    }
+  });
+
+  test("a scan is postponed while another one of its owner is recognized, and beyond the share of its owner", async () => {
+    let files = 0;
+    const now = 1_000_000;
+    const clock = () => now;
+    const shares = createProcessorShares({ clock, shareMs: 1, periodMs: 60_000 });
+    const extractor = createTextExtractor({
+      tmp: folder,
+      newId: () => `share-${(files += 1)}`,
+      program: [process.execPath],
+      recognizesText: true,
+      clock,
+      shares,
+    });
+    const read = (user: string) =>
+      extractor.extract({
+        content: Readable.from([png(receipt)]),
+        filename: "scan",
+        userId: toAccountId(user),
+        signal: new AbortController().signal,
+      });
+    const waitOf = (reading: Promise<unknown>) =>
+      reading.then(
+        () => 0,
+        (error: unknown) => (error instanceof PostponedJobError ? error.waitMs : Number.NaN),
+      );
+    try {
+      const waits = await Promise.all([read("ann"), read("ann"), read("ann")].map(waitOf));
+      // One is recognized; the others take turns of their own.
+      expect(waits.toSorted((one, other) => one - other)).toEqual([0, 5_000, 10_000]);
+      // What the first one took is more than the share.
+      expect(await waitOf(read("ann"))).toBeGreaterThan(60_000);
+      expect(await waitOf(read("bob"))).toBe(0);
     } finally {
       await extractor.close();
     }
