@@ -139,7 +139,7 @@ if (form !== null) {
     show();
   };
 
-  const add = async (files) => {
+  const add = (files) => {
     bar.hidden = false;
     for (const { file, path, key } of files) {
       const task = { file, path, sent: 0, state: "waiting", note: element("span", { className: "quiet" }), bar: element("progress", { max: 1, value: 0, ariaLabel: file.name }) };
@@ -147,7 +147,8 @@ if (form !== null) {
       tasks.push(task);
       queue.push(task);
       list.append(task.row);
-      task.key = key ?? (await kept.put({ file, path, target, folder, account }));
+      task.key = key;
+      task.kept = key !== undefined ? Promise.resolve(key) : kept.put({ file, path, target, folder, account }).then((made) => (task.key = made));
     }
     show();
     start();
@@ -175,15 +176,15 @@ if (form !== null) {
         // A small document is one request, which is sent again after a failure.
         await (target === "documents" && task.file.size <= PART_BYTES ? sendWhole(task) : sendParts(task));
         report(task, "done", "uploaded");
-        await kept.remove(task.key);
+        await kept.remove(await task.kept);
         return;
       } catch (error) {
         if (error instanceof Refused) {
           report(task, "refused", error.message);
-          await kept.remove(task.key);
+          await kept.remove(await task.kept);
           return;
         }
-        report(task, "waiting", isPaused ? "paused" : error.message);
+        report(task, "waiting", isPaused && error.name !== "SignedOut" ? "paused" : error.message);
         if (error.name === "SignedOut") isPaused = true;
         if (!isPaused) await sleep(error.waitMs ?? RETRY_MS);
       }
@@ -193,6 +194,8 @@ if (form !== null) {
   /** Sends one request with its progress, and returns the body of a success. */
   const send = (task, method, path, body, headers = {}, before = 0) =>
     new Promise((resolve, reject) => {
+      // It was paused while a part was hashed.
+      if (isPaused) throw new Error("paused");
       const request = new XMLHttpRequest();
       request.open(method, base + "/vault/api" + path);
       for (const [name, value] of Object.entries({ "X-Form-Token": formToken, ...headers })) request.setRequestHeader(name, value);
@@ -209,6 +212,8 @@ if (form !== null) {
         const { status } = request;
         const wait = Number(request.getResponseHeader("Retry-After")) * 1000 || RETRY_MS;
         if (status === 401 && answer.kind === undefined) fail("Sign in again, then open this page: the files wait.", { name: "SignedOut" });
+        // A proxy answers for a server that restarts; the server's own answers are JSON.
+        else if (status >= 500 && request.response === null) fail("The server does not answer; it goes on by itself.");
         else if (status === 429 || status === 503) fail("The server asks to wait.", { waitMs: wait });
         // Another page of the browser sends the same file, or the answer to the last part was lost.
         else if (answer.reason === "offset_mismatch") fail("Some of it has arrived already; it goes on from there.", { waitMs: 1000 });
@@ -235,12 +240,8 @@ if (form !== null) {
     const at = path.lastIndexOf("/");
     const making = (async () => {
       const parent_ref = await folderOf(task, path.slice(0, Math.max(at, 0)));
-      const answer = await api("/cloud/connections/" + target + "/folders/batch", {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ folders: [{ parent_ref, name: path.slice(at + 1) }] }),
-      });
-      const line = JSON.parse((await answer.text()).split("\n")[0]);
+      // One folder, so the lines of the answer are one.
+      const line = await post(task, "/cloud/connections/" + target + "/folders/batch", { folders: [{ parent_ref, name: path.slice(at + 1) }] });
       if (line.provider_item_id === undefined) throw new Refused(reasonOf(line, line.status));
       return line.provider_item_id;
     })();
@@ -288,12 +289,12 @@ if (form !== null) {
   input.addEventListener("change", () => {
     const files = filesOf(input.files);
     input.value = "";
-    void add(files);
+    add(files);
   });
   folders.addEventListener("change", () => {
     const files = filesOf(folders.files);
     folders.value = "";
-    void add(files);
+    add(files);
   });
   pickFolder.addEventListener("click", () => folders.click());
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -310,15 +311,20 @@ if (form !== null) {
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
     const found = [];
     for (const entry of entries) found.push(...(await readEntry(entry, "")));
-    await add(found);
+    add(found);
   });
   addEventListener("beforeunload", (event) => {
     if (tasks.some(({ state, key }) => (state === "sending" || state === "waiting") && key === undefined)) event.preventDefault();
   });
-  void kept.list().then((waiting) => {
-    const mine = waiting.filter((each) => each.target === target && each.folder === folder && each.account === account);
-    if (mine.length > 0) void add(mine);
-  });
+  const resume = async () => {
+    const waiting = await kept.list();
+    const own = new Set(await Promise.all(tasks.map((task) => task.kept)));
+    const mine = waiting.filter((each) => each.target === target && each.folder === folder && each.account === account && !own.has(each.key));
+    if (mine.length > 0) add(mine);
+  };
+  // One tab goes on with the files that wait, until it is closed. Browsers have locks where they trust the connection.
+  if (navigator.locks === undefined) void resume();
+  else void navigator.locks.request(["croft-uploads", account, target, folder].join(" "), () => resume().then(() => new Promise(() => {})));
 }
 
 // A file that is dropped on the list of documents opens the page that uploads it.
