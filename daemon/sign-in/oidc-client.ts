@@ -103,7 +103,7 @@ export function createOidcClient({
             : await oidc.fetchUserInfo(config, tokens.access_token, claims.sub);
         return toIdentity({ ...more, ...claims }, settings);
       } catch (error) {
-        throw error instanceof AppError ? error : refused(error);
+        throw findOutage(error) ?? refused(error);
       }
     },
   };
@@ -196,12 +196,20 @@ function createFetch(request: GuardedRequest): CustomFetch {
     });
     if (outcome.kind !== "answered") throw unavailable(outcome.reason);
     if (outcome.isCut) throw unavailable("its answer is too long");
+    if (outcome.status >= 500) throw unavailable(`it answers with the status ${outcome.status}`);
     const isEmpty = [204, 205, 304].includes(outcome.status);
     return new Response(isEmpty ? null : new Uint8Array(outcome.body), {
       status: outcome.status,
       headers: outcome.headers,
     });
   };
+}
+
+/** Returns the refusal in an error, which the library wraps: a provider that does not answer has refused nothing. */
+function findOutage(error: unknown): AppError | undefined {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof AppError) return each;
+  return undefined;
 }
 
 const unavailable = (reason: string, cause?: unknown) =>

@@ -239,6 +239,16 @@ describe.each(sites)("the %s and a hostile provider", (site) => {
     expect((await visitor.open(home)).status).not.toBe(200);
   });
 
+  test.each(["answers", "closes"] as const)(
+    "a provider that %s with a failure is told apart from one that refuses",
+    async (fails) => {
+      const { answer, visitor } = await attack(site, { ...verified("evil"), fails });
+      expect(answer.status).toBe(503);
+      expect(answer.text).toContain("The provider cannot be used at the moment");
+      expect(visitor.cookies.has(cookie)).toBe(false);
+    },
+  );
+
   test("an answer counts once, in the browser that began, on its own site", async () => {
     const name = `once-${site}`;
     const first = await attack(site, verified(name));

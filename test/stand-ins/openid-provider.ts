@@ -9,6 +9,8 @@ export interface HostileAnswer {
   readonly signedBy?: "none" | "secret" | "foreign";
   /** The token endpoint sends the request elsewhere. */
   readonly redirectsTo?: string;
+  /** The token endpoint is out of order: it answers with 502, or closes the connection. */
+  readonly fails?: "answers" | "closes";
 }
 
 const SECRET = "a-secret-of-thirty-two-bytes-or-more";
@@ -54,6 +56,8 @@ export async function startOpenidProvider(clientId: string, host = "127.0.0.1") 
     let body = "";
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
+      if (answer.fails === "closes") return request.destroy();
+      if (answer.fails === "answers") return send(502, {});
       if (answer.redirectsTo !== undefined) return send(307, {}, { Location: answer.redirectsTo });
       const code = new URLSearchParams(body).get("code") ?? "";
       if (!codes.delete(code)) return send(400, { error: "invalid_grant" });
