@@ -46,10 +46,13 @@ export function openMailer({ input: { settings }, stores, queue, db }: ServiceDe
     from: settings.mailFrom,
     outbox: stores.directory.outbox,
     tmp: stores.directory.tmp,
-    mayRead: async ({ userId, repositoryId, part: kind }, address) => {
-      // Loaded by the job that sends the first mail about a repository.
-      const { isReaderAt } = await import("../forge/notifications/notify.ts");
-      return isReaderAt(db, { userId: toUserId(userId), repositoryId, address, kind });
+    mayRead: async (reader, address) => {
+      // Loaded by the job that sends the first mail about a repository or team.
+      const { isMemberAt, isReaderAt } = await import("../forge/notifications/notify.ts");
+      const userId = toUserId(reader.userId);
+      if ("teamId" in reader) return isMemberAt(db, { ...reader, userId, address });
+      const { repositoryId, part: kind } = reader;
+      return isReaderAt(db, { userId, repositoryId, address, kind });
     },
     randomBytes,
   });

@@ -124,7 +124,7 @@ export interface ForgeEvents {
   "collaborator.added": ByActor & { readonly collaborator: ForgeUser };
   /** A user became a member of a team. Not emitted for the owner of a new organization. */
   "team.member_added": {
-    readonly team: Pick<ForgeTeam, "name">;
+    readonly team: Pick<ForgeTeam, "id" | "name">;
     readonly organization: ForgeUser;
     readonly member: ForgeUser;
     readonly actor: ForgeUser;

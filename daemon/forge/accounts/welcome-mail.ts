@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { RepositoryId, TeamId, UserId } from "../../../storage/tables/forge/ids.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
 /** Adds a mail to the queue in the caller's transaction. */
@@ -10,12 +10,17 @@ export type QueueMail = (
     readonly to: string;
     readonly subject: string;
     readonly text: string;
-    /** Checked again when the mail is sent: the user must still be allowed to read the repository, or the named part. */
-    readonly reader?: {
-      readonly userId: UserId;
-      readonly repositoryId: RepositoryId;
-      readonly part?: "issue" | "pull";
-    };
+    /**
+     * Checked again when the mail is sent: the user must still be allowed to read the repository, or the named part, or be
+     * a member of the team.
+     */
+    readonly reader?:
+      | {
+          readonly userId: UserId;
+          readonly repositoryId: RepositoryId;
+          readonly part?: "issue" | "pull";
+        }
+      | { readonly userId: UserId; readonly teamId: TeamId };
     /** What mail programs show the mail with: the first mail of a thread, or a reply, and the list of its repository. */
     readonly thread?: { readonly id: string; readonly isStart: boolean; readonly list: string };
   },

@@ -34,6 +34,7 @@ export function createAccessMails({
         subject: `${actor.name} added you to the team ${name} of ${organization.name}`,
         sentence: `${actor.name} made you a member of the team ${name} of ${organization.name} on ${instanceName}.`,
         path: `/${organization.name}`,
+        reader: { userId: member.id, teamId: team.id },
       });
     },
   };

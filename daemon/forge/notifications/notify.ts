@@ -7,7 +7,8 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import { isTeamMember } from "../../../storage/tables/forge/accounts/teams.ts";
+import type { RepositoryId, TeamId, UserId } from "../../../storage/tables/forge/ids.ts";
 import { findMentions } from "../../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
@@ -66,6 +67,20 @@ export async function isReaderAt(
   if (owned === undefined) return false;
   const [reader] = await listReaders(db, [userId], { owned, kind });
   return reader?.email === address;
+}
+
+/** Returns whether a user has this address and is now a member of a team. */
+export async function isMemberAt(
+  db: Queries,
+  {
+    userId,
+    teamId,
+    address,
+  }: { readonly userId: UserId; readonly teamId: TeamId; readonly address: string },
+): Promise<boolean> {
+  const user = await findUserById(db, userId);
+  if (user?.email !== address || !user.isActive || user.prohibitLogin) return false;
+  return isTeamMember(db, teamId, userId);
 }
 
 /** Notifies the users who may now read the repository, and returns them. */

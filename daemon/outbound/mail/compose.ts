@@ -1,4 +1,4 @@
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { RepositoryId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** A mail of plain text. */
 export interface MailMessage {
@@ -6,7 +6,7 @@ export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The mail is sent only if this user may still read the repository, at this address. */
+  /** The mail is sent only if this user may still read the repository, or is still in the team, at this address. */
   readonly reader?: MailReader | undefined;
   /** What the mail belongs to, for mail programs. */
   readonly thread?: MailThread | undefined;
@@ -22,13 +22,15 @@ export interface MailThread {
   readonly list: string;
 }
 
-/** The account that gets a mail about a repository. */
-export interface MailReader {
-  readonly userId: number;
-  readonly repositoryId: RepositoryId;
-  /** The part of the repository that the mail is about: its code when absent. */
-  readonly part?: "issue" | "pull" | undefined;
-}
+/** The account that gets a mail about a repository, or about a team to its member. */
+export type MailReader =
+  | {
+      readonly userId: number;
+      readonly repositoryId: RepositoryId;
+      /** The part of the repository that the mail is about: its code when absent. */
+      readonly part?: "issue" | "pull" | undefined;
+    }
+  | { readonly userId: number; readonly teamId: TeamId };
 
 /** A mail ready to be sent: RFC 5322 source with CRLF line ends. */
 export interface ComposedMail {

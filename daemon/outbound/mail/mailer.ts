@@ -29,7 +29,7 @@ export interface MailerOptions {
   /** `outbox/` and `tmp/` of the data directory. */
   readonly outbox: string;
   readonly tmp: string;
-  /** Returns whether a user may read a repository and has this address. A mail may wait for half a day. */
+  /** Returns whether a user may read a repository, or is in a team, and has this address. A mail may wait for half a day. */
   readonly mayRead: (reader: MailReader, address: string) => Promise<boolean>;
   /** A cryptographically strong source. */
   readonly randomBytes: (size: number) => Uint8Array;
@@ -49,11 +49,14 @@ const contentSchema = z.object({
   subject: z.string(),
   text: z.string(),
   reader: z
-    .object({
-      userId: z.int(),
-      repositoryId: z.int().brand<"RepositoryId">(),
-      part: z.enum(["issue", "pull"]).optional(),
-    })
+    .union([
+      z.object({
+        userId: z.int(),
+        repositoryId: z.int().brand<"RepositoryId">(),
+        part: z.enum(["issue", "pull"]).optional(),
+      }),
+      z.object({ userId: z.int(), teamId: z.int().brand<"TeamId">() }),
+    ])
     .optional(),
   thread: z.object({ id: z.string(), isStart: z.boolean(), list: z.string() }).optional(),
   /** Epoch milliseconds. */

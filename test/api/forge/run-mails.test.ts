@@ -155,7 +155,7 @@ describe("the user who started a run", () => {
   });
 });
 
-test("a queued mail is not sent to a user who has lost access", async () => {
+test("a queued mail is not sent to a user who has lost access or has left the team", async () => {
   const release = Promise.withResolvers<void>();
   const held: string[] = [];
   await using slow = await startHeldServer(release.promise, (to) => held.push(to));
@@ -188,6 +188,15 @@ test("a queued mail is not sent to a user who has lost access", async () => {
   expect((await someone.by(helper, "POST", path, { ref: "main" })).status).toBe(204);
   await repository.work("FAILURE");
   await someone.by(owner, "DELETE", asCollaborator);
+  const guest = await someone.newUser();
+  await someone.by(owner, "POST", "/orgs", { username: "guild" });
+  const { json: team } = await someone.by(owner, "POST", "/orgs/guild/teams", {
+    ...{ name: "makers", permission: "read", units: ["repo.code"] },
+  });
+  for (const method of ["PUT", "DELETE"])
+    expect((await someone.by(owner, method, `/teams/${team.id}/members/${guest}`)).status).toBe(
+      204,
+    );
   await welcome("last");
   release.resolve();
   await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 20_000 });
