@@ -17,6 +17,16 @@ const isolated = [
   "test/api/busy-database.test.ts",
 ];
 
+/** Files that read the SQLite file of a home, which a run on PostgreSQL does not have. */
+const ofDatabaseFile =
+  process.env["CROFT_TEST_ENGINE"] === "postgres"
+    ? [
+        "test/api/authorization-narrow-callers.test.ts",
+        "test/api/key-rotation.test.ts",
+        "test/api/start-up.test.ts",
+      ]
+    : [];
+
 /** The layers of the suite; each is its own project so that `vitest --project unit` runs one of them. */
 export default defineConfig({
   // As in the built daemon, whose pages are rendered by React's functions for production.
@@ -43,7 +53,7 @@ export default defineConfig({
       layer("isolated", isolated, oneMinuteMs),
       layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], oneMinuteMs, {
         isolate: false,
-        exclude: isolated,
+        exclude: [...isolated, ...ofDatabaseFile],
         // The functions of React for development take three times as long.
         env: { NODE_ENV: "production" },
       }),

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdir, open, rm, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-/** Files that are appended to in parts, one file for each id. Appended bytes survive a failure and a crash. */
+/**
+ * Files that are written in parts, one file for each id. Written bytes survive a failure and a crash. Daemons that share the
+ * folder may write the same bytes at the same place at once, as when a client repeats a part whose first request still runs.
+ */
 export type PartFiles = ReturnType<typeof createPartFiles>;
 
 const READ_BYTES = 512 * 1024;
@@ -15,15 +19,16 @@ export function createPartFiles(folder: string) {
     return join(folder, id);
   };
 
-  const openToAppend = async (id: string) => {
+  /** Not for appending: the system would choose the place of each write, after those of another daemon. */
+  const openToWrite = async (id: string) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    return open(pathOf(id), "a", 0o600);
+    return open(pathOf(id), constants.O_CREAT | constants.O_WRONLY, 0o600);
   };
 
   return {
     /** Creates the file unless it exists. Returns its size. */
     async create(id: string): Promise<number> {
-      const file = await openToAppend(id);
+      const file = await openToWrite(id);
       try {
         return (await file.stat()).size;
       } finally {
@@ -38,18 +43,22 @@ export function createPartFiles(folder: string) {
     },
 
     /**
-     * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. Bytes that arrived
-     * before an error of the source are kept; the error is rethrown. Returns `too_long` when the source has more; bytes
-     * beyond `sizeMax` are not kept.
+     * Writes a stream from `offset` on, up to `sizeMax` bytes in all, and syncs the file. Returns where it ended. Bytes that
+     * arrived before an error of the source are kept; the error is rethrown. Returns `too_long` when the source has more;
+     * bytes beyond `sizeMax` are not kept.
      */
-    async append(id: string, content: Readable, sizeMax: number): Promise<number | "too_long"> {
-      const file = await openToAppend(id);
+    async append(
+      id: string,
+      content: Readable,
+      { offset, sizeMax }: { readonly offset: number; readonly sizeMax: number },
+    ): Promise<number | "too_long"> {
+      const file = await openToWrite(id);
       try {
-        let { size } = await file.stat();
+        let size = offset;
         try {
           for await (const chunk of content as AsyncIterable<Buffer>) {
             if (size + chunk.byteLength > sizeMax) return "too_long";
-            await file.appendFile(chunk);
+            await writeWhole(file, chunk, size);
             size += chunk.byteLength;
           }
         } finally {
@@ -89,6 +98,14 @@ export function createPartFiles(folder: string) {
     /** Removes the file. Removing a missing one is not an error. */
     remove: (id: string): Promise<void> => rm(pathOf(id), { force: true }),
   };
+}
+
+/** The system may write less than it was given. */
+async function writeWhole(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < chunk.byteLength;) {
+    const left = chunk.subarray(written);
+    written += (await file.write(left, 0, left.byteLength, position + written)).bytesWritten;
+  }
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {

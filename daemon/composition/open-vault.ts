@@ -131,7 +131,7 @@ async function createVaultFeatures(
     store: deps.objects,
     publicUrl: addresses.publicUrl,
     uploadBytesMax: settings.maxUploadBytes,
-    partFiles: createPartFiles(directory.uploads),
+    partFiles: createPartFiles(settings.uploadsDir),
   };
   const cloud = createCloudFeature({
     ...core,

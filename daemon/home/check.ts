@@ -25,6 +25,7 @@ export async function* checkStores(
     yield* checkHome({
       directory,
       repositories: settings.repositoriesDir,
+      uploads: settings.uploadsDir,
       hasObjectFiles: settings.objectsUrl === undefined,
       clock,
       ...options,

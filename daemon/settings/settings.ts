@@ -175,6 +175,10 @@ export const settingDeclarations = {
     help: "Bare repositories, OWNER/NAME.git",
     defaultText: "repositories in the data folder",
   }),
+  uploadsDir: setting("Storage", filePath, inData("uploads"), {
+    help: "The bytes of uploads that are sent in parts; several daemons share one folder",
+    defaultText: "uploads in the data folder",
+  }),
   localRoots: setting("Storage", filePaths, (context) => [inData("files")(context)], {
     help: "Folders of the server in which each vault account has a folder of its own, by its handle",
     defaultText: "files in the data folder",

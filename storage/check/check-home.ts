@@ -27,6 +27,8 @@ export interface CheckHomeOptions {
   readonly directory: DataDirectory;
   /** The folder of repositories, which may lie outside of the data directory. */
   readonly repositories: string;
+  /** The folder of unfinished uploads, which may lie outside of the data directory. */
+  readonly uploads: string;
   readonly git: Git;
   /**
    * Repairs what can be repaired without losing anything: damaged objects move to quarantine, where an equal upload
@@ -235,15 +237,15 @@ async function* checkCache(
 /** An unfinished upload needs both its file and its row; without either, its sender starts again. */
 async function* checkUploads(
   db: Queries,
-  { directory, repair, signal, clock, onProgress }: CheckHomeOptions,
+  { directory, uploads, repair, signal, clock, onProgress }: CheckHomeOptions,
 ): AsyncGenerator<CheckFinding, void, void> {
   // The row is written first, and its file a moment later.
   const begun = new Set(await listUploadIds(db, clock() - BEGINNING_MS));
-  const files = (await readdir(directory.uploads).catch(ifMissing)) ?? [];
+  const files = (await readdir(uploads).catch(ifMissing)) ?? [];
   for (const name of new Set([...begun, ...files])) {
     signal.throwIfAborted();
     onProgress("upload", name);
-    const path = join(directory.uploads, name);
+    const path = join(uploads, name);
     const file = await stat(path).catch(ifMissing);
     const hasRow = await uploadExists(db, name);
     if (file === undefined && hasRow && begun.has(name)) {

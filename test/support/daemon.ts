@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -10,7 +10,18 @@ import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
 import { recordAnswer } from "./answers.ts";
 import { watchLoop } from "./loop-watch.ts";
 import { sendRequest } from "./send-request.ts";
-import { createServerDatabases, type ServerDatabases } from "./storage/postgres-server.ts";
+import {
+  mayBeSeveral,
+  removeHomeBeside,
+  startSeveral,
+  type StartDaemon,
+  type StartedDaemons,
+} from "./several-daemons.ts";
+import {
+  createServerDatabases,
+  type ServerDatabases,
+  toWorkerTemplateName,
+} from "./storage/postgres-server.ts";
 
 /** One log line of the daemon under test, as its JSON format prints it. */
 export interface LogLine {
@@ -28,6 +39,8 @@ export interface TestDaemonOptions {
   readonly clock?: () => number;
   /** Hashes of passwords cost what they cost in production. */
   readonly realHashes?: boolean;
+  /** Two on one database of a PostgreSQL server, behind a proxy that sends each request to the next. */
+  readonly daemons?: 2;
   /** Error lines that the test provokes; any other error line fails it. */
   readonly expectErrors?: (line: LogLine) => boolean;
 }
@@ -35,6 +48,8 @@ export interface TestDaemonOptions {
 /** A whole daemon in this process, on a home of its own. `await using` stops it and checks its log. */
 export interface TestDaemon extends AsyncDisposable {
   readonly url: string;
+  /** The address of each daemon; several when `url` is that of a proxy. */
+  readonly urls: readonly string[];
   /** Undefined when SSH is off. */
   readonly sshPort: number | undefined;
   readonly home: string;
@@ -43,6 +58,8 @@ export interface TestDaemon extends AsyncDisposable {
   readonly first: RunningDaemon["firstStart"];
   /** `fetch` on the daemon; `token` goes into the forge's header, `bearer` into the vault's, `json` into the body. */
   request(path: string, init?: TestRequest): Promise<TestAnswer>;
+  /** The SHA-256 of the stored objects, from the folder or the bucket. */
+  listObjects(): Promise<readonly string[]>;
   /** Stops gracefully and keeps the home. */
   stop(): Promise<void>;
 }
@@ -74,35 +91,42 @@ const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 
 /**
  * Starts a daemon as `croft serve` does, with every answer checked against its declared schema. Its database is SQLite.
- * `CROFT_TEST_ENGINE=postgres` gives each home a database on the server that `CROFT_TEST_POSTGRES_URL` names.
+ * `CROFT_TEST_ENGINE=postgres` gives each home a database on the server that `CROFT_TEST_POSTGRES_URL` names, and
+ * `CROFT_TEST_DAEMONS=2` two daemons on that database behind a proxy.
  */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   watchLoop();
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
-  const template = takesTemplate(options) ? await copyTemplate(home) : undefined;
+  const template = takesTemplate(options) ? await copyTemplate(home, options) : undefined;
   const log: LogLine[] = [];
-  const databaseUrl = await databases?.of(home);
-  const env =
-    databaseUrl === undefined ? options.env : { CROFT_DATABASE_URL: databaseUrl, ...options.env };
-  const running = await startDaemon(testInput(home, { ...options, ...(env && { env }) }, log));
-  const [url = ""] = running.urls;
+  const databaseUrl = isOnServer(options) ? await databases?.of(home) : undefined;
+  const env = { ...(databaseUrl && { CROFT_DATABASE_URL: databaseUrl }), ...options.env };
+  const start = (at: string, more: Readonly<Record<string, string>> = {}) =>
+    startDaemon(testInput(at, { ...options, env: { ...env, ...more } }, log));
+  const running = await (mayBeSeveral(env, options)
+    ? startSeveral(home, env, { clock: options.clock, start })
+    : startAlone(home, start));
   return {
-    url,
+    url: running.url,
+    urls: running.urls,
     sshPort: running.sshPort,
     home,
     log,
     first:
       running.firstStart ?? (template?.first && { ...template.first, home: running.dataDirectory }),
-    request: (path, init) => sendRequest(url, path, init),
+    request: (path, init) => sendRequest(running.url, path, init),
+    listObjects: () => running.listObjects(),
     stop: () => running.stop(),
     [Symbol.asyncDispose]: async () => {
       await running.stop();
       if (options.home === undefined) {
         await rm(home, { recursive: true, force: true });
+        await removeHomeBeside(home);
         await databases?.drop(home);
       }
       const held = watchLoop().take();
-      if (held.length > 0)
+      // The proxy of several daemons, and both of them, share the loop.
+      if (held.length > 0 && running.urls.length === 1)
         throw new Error(
           `requests held the event loop:\n${held.map(({ request, cpuMs }) => `${request}: ${cpuMs} ms of processor time`).join("\n")}`,
         );
@@ -117,6 +141,16 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   };
 }
 
+async function startAlone(home: string, start: StartDaemon): Promise<StartedDaemons> {
+  const running = await start(home);
+  return { ...running, url: running.urls[0] ?? "", listObjects: () => listFileObjects(home) };
+}
+
+async function listFileObjects(home: string): Promise<readonly string[]> {
+  const names = await readdir(join(home, "packages"), { recursive: true });
+  return names.flatMap((name) => /[0-9a-f]{64}$/.exec(name)?.[0] ?? []);
+}
+
 interface TemplateHome {
   readonly home: string;
   readonly first: RunningDaemon["firstStart"];
@@ -127,22 +161,39 @@ interface TemplateHome {
  * as long as the start of an existing home.
  */
 let templateHome: Promise<TemplateHome> | undefined;
+/** The same with a database on a server. */
+let serverTemplateHome: Promise<TemplateHome> | undefined;
 
 /** Makes the empty folder `home` one that was served. All such homes of a process have the same keys and administrators. */
 export async function fillServedHome(home: string): Promise<void> {
-  await copyTemplate(home);
+  await copyTemplate(home, {});
 }
 
-async function copyTemplate(home: string): Promise<TemplateHome> {
-  const template = await (templateHome ??= makeTemplateHome());
+async function copyTemplate(home: string, options: TestDaemonOptions): Promise<TemplateHome> {
+  if (!isOnServer(options)) {
+    const template = await (templateHome ??= makeTemplateHome({}));
+    await cp(template.home, home, { recursive: true });
+    return template;
+  }
+  const template = await (serverTemplateHome ??= makeTemplateOnServer());
   await cp(template.home, home, { recursive: true });
+  await databases?.copy(template.home, home);
   return template;
 }
 
-async function makeTemplateHome(): Promise<TemplateHome> {
+async function makeTemplateOnServer(): Promise<TemplateHome> {
   const home = await mkdtemp(join(tmpdir(), "croft-test-template-"));
+  const databaseUrl = await databases?.makeTemplate(home);
+  return makeTemplateHome({ CROFT_DATABASE_URL: databaseUrl ?? "" }, home);
+}
+
+async function makeTemplateHome(
+  env: Readonly<Record<string, string>>,
+  folder?: string,
+): Promise<TemplateHome> {
+  const home = folder ?? (await mkdtemp(join(tmpdir(), "croft-test-template-")));
   process.once("exit", () => rmSync(home, { recursive: true, force: true }));
-  const running = await startDaemon(testInput(home, {}, []));
+  const running = await startDaemon(testInput(home, { env }, []));
   await running.stop();
   return { home, first: running.firstStart };
 }
@@ -155,7 +206,6 @@ function takesTemplate({ home, clock, env = {} }: TestDaemonOptions): boolean {
   return (
     home === undefined &&
     clock === undefined &&
-    databases === undefined &&
     !Object.keys(env).some((name) => settingsOfHomes.test(name))
   );
 }
@@ -209,22 +259,31 @@ function logLines(into: LogLine[]): NodeJS.WritableStream {
 }
 
 const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
-const databases =
-  process.env["CROFT_TEST_ENGINE"] === "postgres" && serverUrl !== undefined
-    ? databasesOfHomes(serverUrl)
-    : undefined;
+const databases = serverUrl === undefined ? undefined : databasesOfHomes(serverUrl);
+
+function isOnServer({ daemons }: TestDaemonOptions): boolean {
+  return (
+    serverUrl !== undefined &&
+    (daemons !== undefined || process.env["CROFT_TEST_ENGINE"] === "postgres")
+  );
+}
 
 /** A daemon that starts on an earlier home finds its database. Homes that a test makes itself keep theirs. */
 function databasesOfHomes(server: string) {
   const urls = new Map<string, { readonly url: string; readonly made: ServerDatabases }>();
+  const make = async (home: string, template?: string, name?: string): Promise<string> => {
+    const made = createServerDatabases(server);
+    const url = await made.create(template, name);
+    urls.set(home, { url, made });
+    return url;
+  };
   return {
-    async of(home: string): Promise<string> {
-      const known = urls.get(home);
-      if (known !== undefined) return known.url;
-      const made = createServerDatabases(server);
-      const url = await made.create();
-      urls.set(home, { url, made });
-      return url;
+    of: async (home: string): Promise<string> => urls.get(home)?.url ?? make(home),
+    makeTemplate: (home: string) => make(home, undefined, toWorkerTemplateName()),
+    /** Gives `to` a copy of the database of `from`, which no daemon uses. */
+    copy: async (from: string, to: string): Promise<void> => {
+      const { pathname } = new URL(urls.get(from)?.url ?? "");
+      await make(to, pathname.slice(1));
     },
     async drop(home: string): Promise<void> {
       await urls.get(home)?.made.dropAll();

@@ -35,8 +35,17 @@ export function skipUnless(condition: unknown, reason: string): ConditionalTests
   return Object.assign(conditionalTest, { test: conditionalTest, describe: conditionalDescribe });
 }
 
+/** For tests about one daemon: files of objects, its own address, and bounds on what it holds open. */
+export const withOneDaemon = skipUnless(
+  process.env["CROFT_TEST_DAEMONS"] === undefined,
+  "the test is about one daemon, and CROFT_TEST_DAEMONS starts two",
+);
+
+/** Whether the database of a home is a file in it. */
+export const hasDatabaseFile = process.env["CROFT_TEST_ENGINE"] !== "postgres";
+
 /** For tests that open the file of the database. */
 export const withDatabaseFile = skipUnless(
-  process.env["CROFT_TEST_ENGINE"] !== "postgres",
+  hasDatabaseFile,
   "the database is on a PostgreSQL server, and the test opens its file",
 );

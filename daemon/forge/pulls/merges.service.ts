@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findCommitId } from "../../../storage/git/commits.ts";
@@ -58,6 +59,8 @@ export interface MergesDeps {
 const HEADS = "refs/heads/";
 /** How often a merge is computed again because something moved meanwhile. */
 const ATTEMPTS_MAX = 5;
+/** Wait before the second attempt, doubled for each later one: another daemon may be merging. */
+const FIRST_WAIT_MS = 50;
 
 /** Thrown in the transaction of a merge when the rows are not those that decided. */
 class Overtaken extends Error {}
@@ -135,6 +138,7 @@ export function createMerges(deps: MergesDeps) {
         tryMerge(directory, opened, caller, number, request),
       );
       if (isMerged) return;
+      if (attempt < ATTEMPTS_MAX) await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1));
     }
     throw new AppError("conflict", "merge push out of date");
   }

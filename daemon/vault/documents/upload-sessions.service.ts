@@ -153,7 +153,8 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
       try {
         return await withSession(caller, id, async (session): Promise<SessionAppendResult> => {
           if (offset !== (await partFiles.sizeOf(id))) return { kind: "offset_mismatch" };
-          const size = await partFiles.append(id, content, session.sizeBytes).catch(refuseFullDisk);
+          const part = { offset, sizeMax: session.sizeBytes };
+          const size = await partFiles.append(id, content, part).catch(refuseFullDisk);
           if (size === "too_long")
             throw new AppError("unprocessable", "The file is longer than announced.");
           return { kind: "open", session, offset: size };

@@ -19,6 +19,9 @@ const uploads = defineTable("vault_uploads", {
   expiresAt: integer(),
   /** The session at the provider that has received some of the bytes, sealed. */
   sealedSession: optional(text()),
+  /** The daemon that sends the file to the provider, until it renews its claim no more. */
+  claimedBy: unread(optional(text())),
+  claimedUntil: unread(optional(integer())),
   createdAt: unread(now()),
 });
 /** An upload that is sent in parts. Times are epoch milliseconds. */
@@ -85,6 +88,36 @@ export async function updateUploadSession(
   sealedSession: string | undefined,
 ): Promise<void> {
   await uploads.update(db, { id }, { sealedSession });
+}
+
+/** A claim of a daemon on an upload. Times are epoch milliseconds. */
+export interface UploadClaim {
+  readonly id: string;
+  readonly owner: string;
+  readonly now: number;
+  readonly until: number;
+}
+
+/** Claims an upload, or renews the claim. Returns false while another daemon has it. */
+export async function claimUpload(
+  db: Queries,
+  { id, owner, now, until }: UploadClaim,
+): Promise<boolean> {
+  const changed = await uploads.update(
+    db,
+    sql`id = ${id} AND (claimed_until IS NULL OR claimed_until <= ${now} OR claimed_by = ${owner})`,
+    { claimedBy: owner, claimedUntil: until },
+  );
+  return changed > 0;
+}
+
+/** Ends a claim. Idempotent. */
+export async function releaseUpload(db: Queries, id: string, owner: string): Promise<void> {
+  await uploads.update(
+    db,
+    { id, claimedBy: owner },
+    { claimedBy: undefined, claimedUntil: undefined },
+  );
 }
 
 /** Returns whether there is an upload in parts of this id, of an item or a document, expired or not. */

@@ -1,5 +1,3 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -123,10 +121,7 @@ describe("a task of workflows", () => {
     const state = { id, result: "RESULT_SUCCESS", steps };
     await callRunner(daemon, "UpdateTask", { state }, runner);
     const artifacts = async () => (await repository.get("/artifacts")).artifacts;
-    const objects = async () =>
-      (await readdir(join(daemon.home, "packages"), { recursive: true })).filter((each) =>
-        /[0-9a-f]{64}$/.test(each),
-      ).length;
+    const objects = async () => (await daemon.listObjects()).length;
     const [job] = await repository.jobs(run.id);
     const log = () => people.api("GET", `${repository.api}/jobs/${job?.id}/logs`);
     expect(await artifacts()).toMatchObject([

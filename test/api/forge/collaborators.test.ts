@@ -209,7 +209,8 @@ describe("collaborators", () => {
       assignees: ["outsider"],
     });
     expect(issue.json.assignees).toMatchObject([{ login: "outsider" }]);
-    expect((await by("outsider", "GET", "/notifications?all=true")).json).not.toEqual([]);
+    const notified = async () => (await by("outsider", "GET", "/notifications?all=true")).json;
+    await expect.poll(notified).not.toEqual([]);
     const path = `${shed}/collaborators/outsider`;
     expect((await by("olga", "DELETE", path)).status).toBe(204);
     expect((await by("olga", "DELETE", path)).status).toBe(204);

@@ -8,6 +8,7 @@ import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
@@ -50,7 +51,7 @@ describe("creating", () => {
     expect(answer.text + again.text).not.toContain("canary");
   });
 
-  test("secrets and addresses of hooks are sealed in the database", async () => {
+  withDatabaseFile("secrets and addresses of hooks are sealed in the database", async () => {
     const canary = "canary-secret-2";
     await create({
       config: { ...config, url: "http://127.0.0.1:9/canary-path", secret: canary },

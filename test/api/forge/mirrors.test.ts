@@ -6,6 +6,7 @@ import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 
 // Two daemons: repositories of `there` are imported, followed and pushed to by `here`.
 let there: TestDaemon;
@@ -149,11 +150,15 @@ describe("an import of code", () => {
     expect(await unfinished()).toEqual([]);
   });
 
-  test("an import refuses the daemon itself, a taken name and a server that is no git", async () => {
+  withOneDaemon("an import refuses the daemon itself", async () => {
     const path = await newSource();
     const own = await migrate(path, { clone_addr: `${here.url}/mira/x.git` });
     expect(own).toMatchObject({ status: 422 });
     expect(own.json.message).toContain("it is the daemon itself");
+  });
+
+  test("an import refuses a taken name and a server that is no git", async () => {
+    const path = await newSource();
     const first = await migrate(path, { repo_name: "taken" });
     expect(first.status).toBe(201);
     expect((await migrate(path, { repo_name: "Taken" })).status).toBe(409);

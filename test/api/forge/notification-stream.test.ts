@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { threadShape } from "../../../daemon/contract/forge/notifications.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 
 let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
@@ -162,24 +163,27 @@ describe("the stream of threads", () => {
     }
   });
 
-  test("a user has a limited number of streams, and a closed one releases its slot", async () => {
-    const { token } = await newUser();
-    const opened: OpenStream[] = [];
-    for (let count = 0; count < 8; count += 1) opened.push(await openStream(token));
-    expect(opened.map(({ status }) => status)).toEqual(opened.map(() => 200));
-    const refused = await openStream(token);
-    expect(refused.status).toBe(429);
-    expect(refused.headers["retry-after"]).toBe("10");
-    opened.pop()?.[Symbol.dispose]();
-    await expect
-      .poll(async () => {
-        const again = await openStream(token);
-        opened.push(again);
-        return again.status;
-      })
-      .toBe(200);
-    for (const stream of opened) stream[Symbol.dispose]();
-  });
+  withOneDaemon(
+    "a user has a limited number of streams, and a closed one releases its slot",
+    async () => {
+      const { token } = await newUser();
+      const opened: OpenStream[] = [];
+      for (let count = 0; count < 8; count += 1) opened.push(await openStream(token));
+      expect(opened.map(({ status }) => status)).toEqual(opened.map(() => 200));
+      const refused = await openStream(token);
+      expect(refused.status).toBe(429);
+      expect(refused.headers["retry-after"]).toBe("10");
+      opened.pop()?.[Symbol.dispose]();
+      await expect
+        .poll(async () => {
+          const again = await openStream(token);
+          opened.push(again);
+          return again.status;
+        })
+        .toBe(200);
+      for (const stream of opened) stream[Symbol.dispose]();
+    },
+  );
 });
 
 test("a title with line breaks adds no event to the stream", async () => {

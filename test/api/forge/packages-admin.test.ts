@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createFileObjects } from "../../../storage/objects/file-objects.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";
 
 let daemon: TestDaemon;
@@ -195,7 +196,7 @@ describe("people and their packages", () => {
   });
 });
 
-test("the sweep deletes only old and unused objects", async () => {
+withOneDaemon("the sweep deletes only old and unused objects", async () => {
   const folder = join(daemon.home, "packages");
   const store = createFileObjects({
     folder,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 
 const PASSWORD = "user-password";
 
@@ -47,14 +48,7 @@ function put(
   return daemon.request(path, { method: "PUT", body, ...init });
 }
 
-/** Lists all files below the folder of packages, unfinished uploads included. */
-async function listObjects(): Promise<string[]> {
-  const entries = await readdir(join(daemon.home, "packages"), {
-    recursive: true,
-    withFileTypes: true,
-  });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-}
+const listObjects = () => daemon.listObjects();
 const listTemporary = () => readdir(join(daemon.home, "tmp"));
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -268,7 +262,7 @@ describe("bad input", () => {
   });
 });
 
-describe("bytes on disk", () => {
+withOneDaemon.describe("bytes on disk", () => {
   const pathOf = (name: string) =>
     join(daemon.home, "packages", name.slice(0, 2), name.slice(2, 4), name);
   const damage = async (body: string) => {

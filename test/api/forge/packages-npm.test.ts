@@ -56,13 +56,9 @@ const publish = (name: string, version: string, parts: Parts = {}): Promise<Test
 
 /** The files of packages, finished or not. The daily export of the vault's records may be written at the same time. */
 async function listFiles(): Promise<string[]> {
-  const entries = await readdir(join(daemon.home, "packages"), {
-    recursive: true,
-    withFileTypes: true,
-  });
   const tmp = await readdir(join(daemon.home, "tmp"));
   const unfinished = tmp.filter((name) => !/-audit-.*\.csv$/.test(name));
-  return [...entries.filter((entry) => entry.isFile()).map(({ name }) => name), ...unfinished];
+  return [...(await daemon.listObjects()), ...unfinished];
 }
 
 describe("inconsistent and malformed documents change nothing", () => {

@@ -3,8 +3,8 @@ import pg from "pg";
 
 /** Databases of its own on a running server, so that tests never touch existing ones. */
 export interface ServerDatabases {
-  /** Makes an empty database, or a copy of `template`, and gives its address. */
-  create(template?: string): Promise<string>;
+  /** Makes an empty database, or a copy of `template`, and gives its address. A name is one of `toWorkerTemplateName`. */
+  create(template?: string, name?: string): Promise<string>;
   /** Throws all tables of one of them away: a new schema takes a tenth of the time of a new database. */
   clear(url: string): Promise<void>;
   /** Drops the databases of `create`. */
@@ -15,8 +15,7 @@ export interface ServerDatabases {
 export function createServerDatabases(serverUrl: string): ServerDatabases {
   const made: string[] = [];
   return {
-    async create(template = "template1") {
-      const name = `croft_test_${randomUUID().replaceAll("-", "")}`;
+    async create(template = "template1", name = `croft_test_${randomUUID().replaceAll("-", "")}`) {
       await administer(serverUrl, [`CREATE DATABASE ${name} TEMPLATE ${template}`]);
       made.push(name);
       return toAddress(serverUrl, name);
@@ -60,16 +59,27 @@ export function setup(): void {
   process.env[RUN_VARIABLE] ??= randomUUID();
 }
 
-/** The end of a run of vitest: drops the template. */
+/** The end of a run of vitest: drops its templates. */
 export async function teardown(): Promise<void> {
   const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
   const run = process.env[RUN_VARIABLE];
   if (serverUrl === undefined || run === undefined) return;
-  const name = toTemplateName(run);
-  await administer(
-    serverUrl,
-    [name, `${name}_unfinished`].map((each) => `DROP DATABASE IF EXISTS ${each} WITH (FORCE)`),
-  );
+  const client = await connect(serverUrl);
+  try {
+    const { rows } = await client.query<{ datname: string }>(
+      "SELECT datname FROM pg_database WHERE starts_with(datname, $1)",
+      [toTemplateName(run)],
+    );
+    for (const { datname } of rows)
+      await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The name of a template of this worker, which the end of the run drops. */
+export function toWorkerTemplateName(): string {
+  return `${toTemplateName(process.env[RUN_VARIABLE] ?? randomUUID())}_${process.pid}`;
 }
 
 function toTemplateName(run: string): string {

@@ -211,7 +211,10 @@ test("spooled files, part files and cached files leave nothing open when any cal
   expect(await failEachCall(spooling)).toBeGreaterThan(2);
   const parts = createPartFiles(join(home, "parts"));
   const appending = async (round: number) => {
-    await parts.append(`p${round}`, Readable.from([BYTES]), BYTES.byteLength);
+    await parts.append(`p${round}`, Readable.from([BYTES]), {
+      offset: 0,
+      sizeMax: BYTES.byteLength,
+    });
     await parts.hash(`p${round}`);
     discard(await parts.open(`p${round}`));
     await parts.remove(`p${round}`);

@@ -29,6 +29,7 @@ import type { CloudUploads, UploadedFile, UploadResult } from "../changes/upload
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
+import { claimCompletion } from "./completion-claim.ts";
 import { createProviderSessions, type ProviderSessionsDeps } from "./provider-sessions.ts";
 
 /** An upload and its progress. */
@@ -92,6 +93,7 @@ export function createResumableUploads(
   const locks = createLocks();
   const sessions = createProviderSessions(deps, adapters);
   const completing = new Map<string, Promise<CompleteResult>>();
+  const owner = deps.newId();
 
   /** Removes an upload that was not completed in time. */
   const expiry: JobKind = {
@@ -194,7 +196,7 @@ export function createResumableUploads(
       try {
         return await withUpload(caller, place, async (upload): Promise<AppendResult> => {
           if (offset !== (await partFiles.sizeOf(upload.id))) return { kind: "offset_mismatch" };
-          const size = await appendTo(upload, content);
+          const size = await appendTo(upload, offset, content);
           if (size === "too_long")
             throw new AppError("unprocessable", "The file is longer than announced.");
           return { kind: "open", upload, offset: size };
@@ -252,6 +254,9 @@ export function createResumableUploads(
     sha256: string,
   ): Promise<CompleteResult> {
     return withUpload(caller, place, async (upload): Promise<CompleteResult> => {
+      await using claim = await claimCompletion(deps, owner, upload.id);
+      // Another daemon sends these bytes to the provider, for an earlier request whose client is gone.
+      if (claim === undefined) return { kind: "locked" };
       if ((await partFiles.sizeOf(upload.id)) !== upload.size) return { kind: "incomplete" };
       // The file of an upload without bytes may be missing.
       if (upload.size === 0) await partFiles.create(upload.id);
@@ -303,9 +308,9 @@ export function createResumableUploads(
     });
   }
 
-  async function appendTo({ id, size }: OpenUpload, content: Readable) {
+  async function appendTo({ id, size }: OpenUpload, offset: number, content: Readable) {
     try {
-      return await partFiles.append(id, content, size);
+      return await partFiles.append(id, content, { offset, sizeMax: size });
     } catch (error) {
       throw isDiskFull(error)
         ? new AppError("storage_full", "The server's disk is full.", { cause: error })

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { expect, test } from "vitest";
 import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
+import { createPartFiles } from "../../../../../storage/part-files.ts";
 import { createMemoryStorage } from "../../../../support/cloud/memory-provider.ts";
 import { openTestCloud } from "../../../../support/cloud/vault-cloud.ts";
 
@@ -190,4 +191,76 @@ test("a daemon that dies between the record of the file and the removal of its u
   expect(again).toMatchObject({ kind: "uploaded", size: (done as { size: number }).size });
   expect(await t.db.all("SELECT id FROM vault_uploads")).toEqual([]);
   expect(await t.audit()).toHaveLength(1);
+});
+
+test("while one daemon completes an upload, another one answers that it is locked, until the first one dies", async () => {
+  const storage = createMemoryStorage();
+  const started = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const slow: CloudProviderType = {
+    ...storage.type,
+    async connect(...input) {
+      const outcome = await storage.type.connect(...input);
+      if (outcome.kind !== "ok") return outcome;
+      const { provider } = outcome;
+      const upload: CloudProvider["upload"] = async (file) => {
+        started.resolve();
+        await held.promise;
+        return provider.upload(file);
+      };
+      return { ...outcome, provider: { ...provider, upload } };
+    },
+  };
+  await using scene = await openScene({ ...storage, type: slow });
+  const { t, mira, place } = scene;
+  await using other = await openTestCloud({
+    db: t.db,
+    providerTypes: [storage.type],
+    deps: { partFiles: createPartFiles(join(t.files, "..", "..", "uploads")) },
+  });
+  other.now = t.now;
+  const first = t.cloud.resumable.complete(mira, place, sha256);
+  await started.promise;
+  const complete = () => other.cloud.resumable.complete(mira, place, sha256);
+  expect(await complete()).toEqual({ kind: "locked" });
+  expect(await scene.parts()).toEqual([place.upload_id]);
+  // The claim of a dead daemon ends.
+  other.now += 61_000;
+  expect(await complete()).toMatchObject({ kind: "uploaded", size: bytes.length });
+  held.resolve();
+  await first;
+});
+
+test("a part that two daemons write at once, one of them late, is written once", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  const uploads = join(t.files, "..", "..", "uploads");
+  await using other = await openTestCloud({
+    db: t.db,
+    providerTypes: [scene.storage.type],
+    deps: { partFiles: createPartFiles(uploads) },
+  });
+  const whole = Buffer.concat([bytes, bytes]);
+  const { connection_id: connection } = place;
+  const file = { name: "twice.txt", size: whole.length, fingerprint: "two" };
+  const begun = await t.cloud.resumable.begin(mira, connection, file);
+  if (begun.kind !== "open") throw new Error(begun.kind);
+  const at = { connection_id: connection, upload_id: begun.upload.id };
+  // The first daemon has not noticed that its client is gone.
+  const slow = new PassThrough();
+  const late = t.cloud.resumable.append(mira, at, { offset: 0, content: slow });
+  slow.write(bytes);
+  const sizeOf = async () => (await stat(join(uploads, at.upload_id))).size;
+  await expect.poll(sizeOf).toBe(bytes.length);
+  const rest = { offset: bytes.length, content: Readable.from([bytes]) };
+  expect(await other.cloud.resumable.append(mira, at, rest)).toMatchObject({
+    offset: whole.length,
+  });
+  slow.end(bytes);
+  await late;
+  const hash = createHash("sha256").update(whole).digest("hex");
+  expect(await other.cloud.resumable.complete(mira, at, hash)).toMatchObject({
+    kind: "uploaded",
+    size: whole.length,
+  });
 });
