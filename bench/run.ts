@@ -20,8 +20,8 @@ Options:
                     (default: bench/report)
   --list            print the names
 
-Take long, and run only when they are named: scale (a large repository, 100,000 issues, 1,000,000 documents),
-load (200 connections) and vault-large (a file of 4 GiB). CROFT_BENCH_PART=0.1 takes a tenth of each.
+Take long, and run only when they are named: scale (a large repository, 100,000 issues, 1,000,000 documents, 1,000 users
+at work), load (200 connections) and vault-large (a file of 4 GiB). CROFT_BENCH_PART=0.1 takes a tenth of each.
 `;
 
 const baselineFile = join(import.meta.dirname, "baseline.json");
