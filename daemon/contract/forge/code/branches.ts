@@ -57,7 +57,7 @@ export const branchEndpoints = resource(
         old_branch_name: optionalText(refName),
         old_ref_name: optionalText(refName),
       }),
-      { limit: writeLimit, refuses: [409, 423] },
+      { limit: writeLimit, refuses: [409] },
     ),
     /** `old_commit_id` guards against a push in between; without `force` the branch may only be fast-forwarded. */
     updateBranch: operation({
@@ -73,7 +73,7 @@ export const branchEndpoints = resource(
       }),
       replies: { 204: empty },
       limit: writeLimit,
-      refuses: [409, 423],
+      refuses: [409],
       apiOnly: "people push",
     }),
     renameBranch: operation({
@@ -85,7 +85,7 @@ export const branchEndpoints = resource(
       body: z.object({ name: requiredText(newRefName) }),
       replies: { 204: empty },
       limit: writeLimit,
-      refuses: [409, 423],
+      refuses: [409],
     }),
     deleteBranch: operation({
       as: "delete",
@@ -95,7 +95,7 @@ export const branchEndpoints = resource(
       params,
       replies: { 204: empty },
       limit: writeLimit,
-      refuses: [409, 422, 423],
+      refuses: [409, 422],
     }),
   }),
 );

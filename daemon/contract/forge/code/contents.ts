@@ -200,7 +200,7 @@ export const contentsEndpoints = {
       // The branch may be the head of a pull request that the caller may edit.
       on: repository("code", "write", { checkedBy: "service" }),
       limit: writeLimit,
-      refuses: [409, 423, 503],
+      refuses: [409, 503],
     },
     ({ create, operation }) => ({
       createFile: operation({
@@ -275,7 +275,7 @@ export const contentsEndpoints = {
       gate: forgeUser("repository"),
       on: repository("code", "write"),
       limit: writeLimit,
-      refuses: [409, 423, 503],
+      refuses: [409, 503],
     },
     ({ operation }) => ({
       applyPatch: operation({

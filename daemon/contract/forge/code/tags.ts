@@ -70,7 +70,7 @@ export const tagEndpoints = {
           message: optionalText({ max: MESSAGE_MAX }),
           target: optionalText({ max: NAME_MAX }),
         }),
-        { limit: writeLimit, refuses: [409, 423] },
+        { limit: writeLimit, refuses: [409] },
       ),
       deleteTag: operation({
         as: "delete",
@@ -80,7 +80,7 @@ export const tagEndpoints = {
         params,
         replies: { 204: empty },
         limit: writeLimit,
-        refuses: [409, 422, 423],
+        refuses: [409, 422],
       }),
     }),
   ),

@@ -67,7 +67,6 @@ export const assigneeEndpoints = {
       }),
       addIssueAssignees: create("Add assignees to an issue", names, {
         as: "add",
-        refuses: [423],
         apiOnly: "croft issue edit --assign assigns users",
       }),
       removeIssueAssignees: operation({
@@ -76,7 +75,6 @@ export const assigneeEndpoints = {
         summary: "Remove users from the assignees of an issue",
         body: names,
         replies: { 200: issueShape },
-        refuses: [423],
         apiOnly: "croft issue edit --assign assigns users",
       }),
     }),

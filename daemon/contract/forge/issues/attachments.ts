@@ -49,7 +49,7 @@ export const attachmentEndpoints = {
       createIssueAttachment: create(
         "Attach a file to an issue: the part attachment of a form",
         uploadBody,
-        { query: uploadQuery, refuses: [400, 413, 423] },
+        { query: uploadQuery, refuses: [400, 413] },
       ),
       getIssueAttachment: get("A file of an issue"),
       editIssueAttachment: operation({
@@ -59,9 +59,8 @@ export const attachmentEndpoints = {
         summary: "Rename a file of an issue",
         body: editBody,
         replies: { 201: attachmentShape },
-        refuses: [423],
       }),
-      deleteIssueAttachment: remove("Delete a file of an issue", { refuses: [422, 423] }),
+      deleteIssueAttachment: remove("Delete a file of an issue", { refuses: [422] }),
     }),
   ),
   ...resource(
@@ -87,7 +86,7 @@ export const attachmentEndpoints = {
       createCommentAttachment: create(
         "Attach a file to a comment: the part attachment of a form",
         uploadBody,
-        { query: uploadQuery, refuses: [400, 413, 423] },
+        { query: uploadQuery, refuses: [400, 413] },
       ),
       getCommentAttachment: get("A file of a comment"),
       editCommentAttachment: operation({
@@ -97,9 +96,8 @@ export const attachmentEndpoints = {
         summary: "Rename a file of a comment",
         body: editBody,
         replies: { 201: attachmentShape },
-        refuses: [423],
       }),
-      deleteCommentAttachment: remove("Delete a file of a comment", { refuses: [422, 423] }),
+      deleteCommentAttachment: remove("Delete a file of a comment", { refuses: [422] }),
     }),
   ),
   ...resource(

@@ -32,7 +32,7 @@ export const issueDependencyEndpoints = {
       ),
       addIssueDependency: create("Make an issue depend on another one", otherIssue, {
         as: "add",
-        refuses: [409, 423],
+        refuses: [409],
       }),
       removeIssueDependency: operation({
         as: "remove",
@@ -40,7 +40,7 @@ export const issueDependencyEndpoints = {
         summary: "Remove a dependency of an issue",
         body: otherIssue,
         replies: { 201: issueShape },
-        refuses: [409, 423],
+        refuses: [409],
       }),
     }),
   ),
@@ -62,7 +62,7 @@ export const issueDependencyEndpoints = {
       ),
       blockIssue: create("Make another issue depend on an issue", otherIssue, {
         as: "add",
-        refuses: [409, 423],
+        refuses: [409],
         apiOnly: "croft issue dependency add names the two issues the other way round",
       }),
       unblockIssue: operation({
@@ -71,7 +71,7 @@ export const issueDependencyEndpoints = {
         summary: "Remove the dependency of another issue on an issue",
         body: otherIssue,
         replies: { 201: issueShape },
-        refuses: [409, 423],
+        refuses: [409],
         apiOnly: "croft issue dependency remove names the two issues the other way round",
       }),
     }),

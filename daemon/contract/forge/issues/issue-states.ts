@@ -255,7 +255,6 @@ export const issueStateEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues",
       gate: forgeUser("issue"),
       on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
-      refuses: [423],
     },
     ({ operation }) => ({
       deleteIssueComment: operation({

@@ -164,7 +164,7 @@ export const issueEndpoints = {
           closed: optionalFlag,
           labels: optionalIds(LIST_MAX),
         }),
-        { on: repository("issues", "read"), refuses: [423] },
+        { on: repository("issues", "read") },
       ),
       getIssue: get("An issue by its number", { on: repository("issues_or_pulls", "read") }),
       editIssue: operation({
@@ -212,7 +212,6 @@ export const issueEndpoints = {
         params: issueParams,
         body: commentBody,
         replies: { 201: commentShape },
-        refuses: [423],
       }),
       getIssueComment: operation({
         as: "get",
@@ -233,7 +232,7 @@ export const issueEndpoints = {
         body: commentBody,
         replies: { 200: commentShape },
         on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
-        refuses: [412, 423],
+        refuses: [412],
         apiOnly:
           "a mistake in a comment is mended by another one; tools that mirror issues need it",
       }),

@@ -77,16 +77,14 @@ export const trackedTimeEndpoints = {
           user_name: optionalText(),
         }),
         replies: { 200: trackedTimeShape },
-        refuses: [423],
       }),
       resetIssueTimes: operation({
         as: "reset",
         method: "DELETE",
         summary: "Delete all of your time on an issue",
         replies: { 204: empty },
-        refuses: [423],
       }),
-      deleteIssueTime: remove("Delete one of your times on an issue", { refuses: [423] }),
+      deleteIssueTime: remove("Delete one of your times on an issue"),
     }),
   ),
   ...resource(
@@ -141,7 +139,7 @@ export const trackedTimeEndpoints = {
       params: issueParams,
       gate: forgeUser("issue"),
       on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
-      refuses: [400, 409, 423],
+      refuses: [400, 409],
     },
     ({ remove, operation }) => ({
       startStopwatch: operation({

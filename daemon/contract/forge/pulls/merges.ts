@@ -63,14 +63,13 @@ export const mergeEndpoints = resource(
       summary: "Merge a pull request, or schedule that for when its checks succeed (201)",
       body: mergeBody,
       replies: { 200: empty, 201: empty },
-      refuses: [405, 409, 423, 503],
+      refuses: [405, 409, 503],
     }),
     deleteMerge: operation({
       as: "delete",
       method: "DELETE",
       summary: "Cancel a scheduled merge",
       replies: { 204: empty },
-      refuses: [423],
     }),
   }),
 );

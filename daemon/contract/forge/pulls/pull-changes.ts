@@ -72,7 +72,7 @@ export const pullChangeEndpoints = {
       replies: { 200: empty },
       gate: forgeUser("repository"),
       limit: writeLimit,
-      refuses: [409, 422, 423],
+      refuses: [409, 422],
     }),
     getPullPatch: operation({
       as: "patch",

@@ -159,7 +159,7 @@ export const pullEndpoints = {
           reviewers: optionalWords,
           team_reviewers: optionalWords,
         }),
-        { refuses: [400, 409, 423] },
+        { refuses: [400, 409] },
       ),
       getPull: get("A pull request by its number"),
       editPull: operation({
@@ -177,7 +177,7 @@ export const pullEndpoints = {
         }),
         replies: { 201: pullShape },
         on: repository("pulls", "write", { checkedBy: "service" }),
-        refuses: [409, 412, 423],
+        refuses: [409, 412],
       }),
       revertPull: operation({
         as: "revert",
@@ -192,7 +192,7 @@ export const pullEndpoints = {
         }),
         replies: { 201: pullShape },
         limit: writeLimit,
-        refuses: [409, 423, 503],
+        refuses: [409, 503],
       }),
       listPinnedPulls: operation({
         as: "pinned",

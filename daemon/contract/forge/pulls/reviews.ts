@@ -115,7 +115,7 @@ export const reviewEndpoints = {
         }),
         replies: { 200: reviewShape },
         limit: writeLimit,
-        refuses: [423, 503],
+        refuses: [503],
       }),
       getReview: get("A review of a pull request", { apiOnly: "croft pr view shows it" }),
       submitReview: operation({
@@ -125,11 +125,9 @@ export const reviewEndpoints = {
         summary: "Submit a pending review",
         body: z.object(reviewBody),
         replies: { 200: reviewShape },
-        refuses: [423],
         apiOnly: "croft pr review submits at once",
       }),
       deleteReview: remove("Delete a review with its comments on lines", {
-        refuses: [423],
         apiOnly: "a submitted review is a record; scripts delete it",
       }),
       listReviewLines: operation({
@@ -148,7 +146,6 @@ export const reviewEndpoints = {
         summary: "Dismiss an approval or a request for changes, which then no longer counts",
         body: z.object({ message: optionalText({ max: TEXT_MAX }), priors: optionalFlag }),
         replies: { 200: reviewShape },
-        refuses: [423],
         apiOnly: "administrators of a repository need it rarely",
       }),
       undismissReview: operation({
@@ -158,7 +155,6 @@ export const reviewEndpoints = {
         at: "undismissals",
         summary: "Let a dismissed review count again",
         replies: { 200: reviewShape },
-        refuses: [423],
         apiOnly: "administrators of a repository need it rarely",
       }),
     }),
@@ -179,7 +175,6 @@ export const reviewEndpoints = {
         summary: "Ask people and teams for a review; those who are asked already are left out",
         body: names,
         replies: { 201: z.array(reviewShape) },
-        refuses: [423],
       }),
       cancelReviewRequests: operation({
         as: "remove",
@@ -187,7 +182,6 @@ export const reviewEndpoints = {
         summary: "Take back requests for a review",
         body: names,
         replies: { 204: empty },
-        refuses: [423],
       }),
     }),
   ),
@@ -210,7 +204,7 @@ export const reviewEndpoints = {
         }),
         replies: { 201: z.object({ sha: z.string() }) },
         limit: writeLimit,
-        refuses: [409, 423, 503],
+        refuses: [409, 503],
       }),
     }),
   ),
@@ -231,7 +225,7 @@ export const reviewEndpoints = {
         summary: "Answer a comment on a line",
         body: z.object({ body: requiredText({ max: TEXT_MAX }) }),
         replies: { 201: lineShape },
-        refuses: [400, 423],
+        refuses: [400],
         apiOnly: "a conversation about lines needs the diff beside it",
       }),
       resolveReviewLine: operation({
@@ -240,7 +234,7 @@ export const reviewEndpoints = {
         at: "comments/:id/resolve",
         summary: "Mark the conversation about a line as resolved",
         replies: { 204: empty },
-        refuses: [400, 423],
+        refuses: [400],
         apiOnly: "a conversation about lines needs the diff beside it",
       }),
       unresolveReviewLine: operation({
@@ -249,7 +243,7 @@ export const reviewEndpoints = {
         at: "comments/:id/unresolve",
         summary: "Open the conversation about a line again",
         replies: { 204: empty },
-        refuses: [400, 423],
+        refuses: [400],
         apiOnly: "a conversation about lines needs the diff beside it",
       }),
     }),

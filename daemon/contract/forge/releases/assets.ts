@@ -35,7 +35,7 @@ export const releaseAssetEndpoints = {
         {
           /** `name` counts before that of the file; with `external_url`, the body is ignored. */
           query: z.object({ name: queryText, external_url: queryText }),
-          refuses: [400, 413, 423],
+          refuses: [400, 413],
         },
       ),
       getReleaseAsset: get("A file of a release", {
@@ -51,10 +51,9 @@ export const releaseAssetEndpoints = {
           browser_download_url: optionalText({ max: LINK_MAX, rules: [["Url", isWebUrl]] }),
         }),
         replies: { 201: releaseAssetShape },
-        refuses: [423],
         apiOnly: "people upload a file under the name that it shall have",
       }),
-      deleteReleaseAsset: remove("Delete a file of a release", { refuses: [423] }),
+      deleteReleaseAsset: remove("Delete a file of a release"),
     }),
   ),
   ...resource(

@@ -81,15 +81,15 @@ export const releaseEndpoints = resource(
         tag_message: optionalText({ max: TAG_MESSAGE_MAX }),
         ...fields,
       }),
-      { refuses: [409, 423, 503] },
+      { refuses: [409, 503] },
     ),
     getRelease: get("A release by its id", { apiOnly: "people name a release by its tag" }),
     editRelease: edit(
       "Change or publish a release; empty texts count as absent",
       z.object({ tag_name: optionalText(tagRules), ...fields }),
-      { refuses: [409, 423, 503] },
+      { refuses: [409, 503] },
     ),
-    deleteRelease: remove("Delete a release with its files; its tag stays", { refuses: [423] }),
+    deleteRelease: remove("Delete a release with its files; its tag stays"),
     getLatestRelease: operation({
       as: "latest",
       method: "GET",
@@ -112,7 +112,6 @@ export const releaseEndpoints = resource(
       params: tagParams,
       summary: "Delete the release of a tag with its files; the tag stays",
       replies: { 204: empty },
-      refuses: [423],
       apiOnly: '"croft release delete" deletes a release by its id',
     }),
     /** As GitHub's operation of this address. */

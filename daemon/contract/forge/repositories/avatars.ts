@@ -11,7 +11,6 @@ export const repositoryAvatarEndpoints = resource(
     params: repositoryParams,
     gate: forgeUser("repository"),
     on: repository("any", "admin"),
-    refuses: [423],
   },
   ({ operation }) => ({
     setRepositoryAvatar: operation({

@@ -127,7 +127,7 @@ export const branchProtectionEndpoints = resource(
         branch_name: optionalText({ max: RULE_MAX }),
         ...members,
       }),
-      { refuses: [400, 423] },
+      { refuses: [400] },
     ),
     orderBranchProtections: operation({
       as: "order",
@@ -138,7 +138,6 @@ export const branchProtectionEndpoints = resource(
         ids: z.array(integer, { error: "Required" }).max(RULES_MAX, { error: "MaxSize" }),
       }),
       replies: { 204: empty },
-      refuses: [423],
       apiOnly: "croft repo protect edit --priority changes the place of one rule",
     }),
     editBranchProtection: operation({
@@ -149,7 +148,6 @@ export const branchProtectionEndpoints = resource(
       params,
       body: editBody,
       replies: { 200: protectionShape },
-      refuses: [423],
     }),
     deleteBranchProtection: operation({
       as: "delete",
@@ -158,7 +156,7 @@ export const branchProtectionEndpoints = resource(
       summary: "Remove a rule",
       params,
       replies: { 204: empty },
-      refuses: [422, 423],
+      refuses: [422],
     }),
   }),
 );

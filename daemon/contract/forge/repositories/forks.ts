@@ -55,7 +55,7 @@ export const forkSyncEndpoints = resource(
         ff_only: optionalFlag,
       }),
       replies: { 200: z.object({ merge_type: z.string() }), 503: apiError },
-      refuses: [400, 409, 423],
+      refuses: [400, 409],
     }),
   }),
 );

@@ -47,11 +47,11 @@ export const tagProtectionEndpoints = resource(
     createTagProtection: create(
       "Let only these users and teams create, move and delete the tags that match",
       body,
-      { refuses: [400, 423] },
+      { refuses: [400] },
     ),
     editTagProtection: edit("Change a rule; members that are absent stay", body, {
-      refuses: [400, 423],
+      refuses: [400],
     }),
-    deleteTagProtection: remove("Remove a rule", { refuses: [423] }),
+    deleteTagProtection: remove("Remove a rule"),
   }),
 );

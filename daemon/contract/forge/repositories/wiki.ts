@@ -67,12 +67,12 @@ export const wikiEndpoints = {
       getWikiPage: get("A page of a wiki, with its sidebar and footer", { limit: readLimit }),
       editWikiPage: edit("Change a page of a wiki; what is absent stays", body, {
         limit: writeLimit,
-        refuses: [400, 409, 412, 413, 423],
+        refuses: [400, 409, 412, 413],
         maxBodyBytes: BODY_BYTES_MAX,
       }),
       deleteWikiPage: remove("Delete a page of a wiki", {
         limit: writeLimit,
-        refuses: [409, 412, 423],
+        refuses: [409, 412],
       }),
     }),
   ),
@@ -99,7 +99,7 @@ export const wikiEndpoints = {
         body,
         replies: { 201: wikiPageShape },
         limit: writeLimit,
-        refuses: [400, 409, 413, 423],
+        refuses: [400, 409, 413],
         maxBodyBytes: BODY_BYTES_MAX,
       }),
       listWikiRevisions: operation({
