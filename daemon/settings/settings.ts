@@ -118,7 +118,7 @@ export const settingDeclarations = {
     help: "Time without any byte after which a connection is closed",
   }),
   requestTimeoutSeconds: setting("Listening", integer(0, 7 * day, "seconds"), 6 * 3600, {
-    help: "Time for a whole request to arrive, uploads included; 0 is no limit",
+    help: "Time for a whole request to arrive, uploads included; 0 is no limit. An upload that brings less than 8 KiB in a minute is ended before",
   }),
   metricsToken: optional("Listening", text, "this machine without a proxy may read them", {
     help: "Bearer token that /metrics demands",

@@ -39,9 +39,12 @@ export function createMaskRows() {
   });
   return {
     name: "maskRows",
-    cost: ({ secrets, rows }: MaskRequest) =>
-      STEPS_PER_SECRET_CHARACTER * sumLengths(secrets) + STEPS_PER_ROW_CHARACTER * sumLengths(rows),
-    length: ({ secrets, rows }: MaskRequest) => sumLengths(secrets) + sumLengths(rows),
+    // What is pending may be as long as a secret, and is searched again with each batch.
+    cost: ({ secrets, rows, pending }: MaskRequest) =>
+      STEPS_PER_SECRET_CHARACTER * sumLengths(secrets) +
+      STEPS_PER_ROW_CHARACTER * (sumLengths(rows) + sumLengths(pending)),
+    length: ({ secrets, rows, pending }: MaskRequest) =>
+      sumLengths(secrets) + sumLengths(rows) + sumLengths(pending),
     run({ secrets, rows, pending }: MaskRequest): MaskedRows {
       const key = toDigest(secrets).toString("base64");
       const mask = cache.get(key) ?? createMasker(secrets);

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createMasker } from "../../../../../daemon/forge/actions/secrets/masker.ts";
+import {
+  createMasker,
+  createMaskRows,
+} from "../../../../../daemon/forge/actions/secrets/masker.ts";
 
 const SECRET = "hunter2-Tr0ub4dor&3";
 
@@ -110,11 +113,19 @@ describe("a masked log", () => {
   );
 
   test("the masker hides a secret of 64 KiB that comes in many batches", () => {
-    const batches = Array.from({ length: LONG.length / 64 }, (_, at) => [
-      LONG.slice(at * 64, at * 64 + 64),
+    const batches = Array.from({ length: LONG.length / 512 }, (_, at) => [
+      LONG.slice(at * 512, at * 512 + 512),
     ]);
     const shown = maskAll([LONG], [["a"], ...batches, ["b"]]);
     expect(shown.join("").replaceAll("*", "")).toBe("ab");
+  });
+
+  test("the cost of a batch counts what is pending of the batches before it", () => {
+    const { cost, length } = createMaskRows();
+    const batch = { secrets: ["secret"], rows: ["a"], pending: [] };
+    const later = { ...batch, pending: [LONG] };
+    expect(cost(later) - cost(batch)).toBeGreaterThan(LONG.length);
+    expect(length(later) - length(batch)).toBeGreaterThanOrEqual(LONG.length);
   });
 
   test("the masker hides a secret that repeats itself", () => {
