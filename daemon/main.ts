@@ -38,16 +38,15 @@ import { type KeyRotation, rotateMasterKey } from "../storage/keys/rotation.ts";
 import { createLogger, type Log } from "./utilities/logging.ts";
 import { createUuid7 } from "./utilities/uuid7.ts";
 import { listMails, type OutboxMail, readMail } from "./outbound/mail/outbox.ts";
-import {
+import type {
   backUpHome,
   backUpHomeToBucket,
-  type ListedBackup,
+  ListedBackup,
   listBackupsIn,
 } from "./home/backups.ts";
-import { checkStores } from "./home/check.ts";
+import type { checkStores } from "./home/check.ts";
 import type { DaemonInput } from "./home/daemon-input.ts";
-import { restoreCopy } from "./home/database-copies.ts";
-import { restoreArchive } from "./home/restore-archive.ts";
+import type { restoreArchive } from "./home/restore-archive.ts";
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
 import type { CheckFinding } from "../storage/check/check-home.ts";
@@ -231,7 +230,8 @@ async function assertHasKey({ paths }: Pick<DaemonInput, "paths">): Promise<void
  * with `AppError` `conflict` while a daemon holds the directory, `not_found` for a missing copy, and with `StorageError` when
  * the copy cannot be used; the present database is untouched then.
  */
-export function restore(input: DaemonInput, copy: string): Promise<RestoredDatabase> {
+export async function restore(input: DaemonInput, copy: string): Promise<RestoredDatabase> {
+  const { restoreCopy } = await import("./home/database-copies.ts");
   return restoreCopy(input, copy);
 }
 
@@ -239,10 +239,11 @@ export function restore(input: DaemonInput, copy: string): Promise<RestoredDatab
  * Writes a backup of the home, served or not. Refuses with `AppError` `not_found` without a home and `invalid_argument` when
  * the database is on a server; throws `StorageError`.
  */
-export function backUp(
+export async function backUp(
   input: DaemonInput,
   options: Parameters<typeof backUpHome>[1],
 ): Promise<BackupSummary> {
+  const { backUpHome } = await import("./home/backups.ts");
   return backUpHome(toBackupInput(input), options);
 }
 
@@ -250,19 +251,21 @@ export function backUp(
  * Uploads a backup of the home to a folder of a bucket, as one object that appears when it is whole. Refuses as `backUp`
  * does, with `invalid_argument` also when the bucket or its key is wrong, and with `provider_failed` when the server fails.
  */
-export function backUpToBucket(
+export async function backUpToBucket(
   input: DaemonInput,
   options: Parameters<typeof backUpHomeToBucket>[1],
 ): Promise<BackupSummary & { readonly address: string }> {
+  const { backUpHomeToBucket } = await import("./home/backups.ts");
   return backUpHomeToBucket({ ...toBackupInput(input), random: Math.random }, options);
 }
 
 /** Lists the backups in a folder of a bucket, oldest first. Refuses with `AppError` as `backUpToBucket` does. */
-export function listBackups(
+export async function listBackups(
   input: Pick<DaemonInput, "settings" | "clock">,
   place: Parameters<typeof listBackupsIn>[1],
   signal: AbortSignal,
 ): Promise<readonly ListedBackup[]> {
+  const { listBackupsIn } = await import("./home/backups.ts");
   return listBackupsIn({ ...input, random: Math.random }, place, signal);
 }
 
@@ -270,10 +273,11 @@ export function listBackups(
  * Replaces the home by a backup and keeps the replaced files. Refuses with `AppError` `conflict` while a daemon holds the
  * home and `not_found` without the archive; throws `StorageError` when the archive is damaged, with nothing replaced.
  */
-export function restoreHome(
+export async function restoreHome(
   input: DaemonInput,
   options: Parameters<typeof restoreArchive>[1],
 ): Promise<RestoredHome & { readonly archive: string }> {
+  const { restoreArchive } = await import("./home/restore-archive.ts");
   return restoreArchive({ ...input, random: Math.random }, options);
 }
 
@@ -282,11 +286,12 @@ export function restoreHome(
  * `repair`, no daemon may hold the home. Refuses with `AppError` `not_found` without a home, `invalid_argument` when
  * the database is on a server, `conflict` when a daemon holds a home to repair; throws `StorageError`.
  */
-export function check(
+export async function* check(
   input: DaemonInput,
   options: Omit<Parameters<typeof checkStores>[1], "git">,
 ): AsyncGenerator<CheckFinding, void, void> {
-  return checkStores(input, {
+  const { checkStores } = await import("./home/check.ts");
+  yield* checkStores(input, {
     ...options,
     git: createGit({ searchPath: process.env["PATH"] ?? "" }),
   });

@@ -92,10 +92,6 @@ export const serve = commandDetails({
     const { assertKnownVariables, readAllSettings } = await import("../profile/settings.ts");
     assertKnownVariables(cli.system);
     const { settings, paths } = readAllSettings(cli.system, cli.flags, settingFlags);
-    // The daemon bundles undici. Without this, h3 would make Node load its internal copy as well, for the `Headers`
-    // class.
-    const { install } = await import("undici");
-    install();
     const { startDaemon } = await import("../../daemon/main.ts");
     const { pid, userId, stderr, processMark, program, onUnhandled } = cli.system;
     const log = await openDaemonLog(paths.stateDirectory, stderr, cli.clock);
@@ -110,6 +106,11 @@ export const serve = commandDetails({
       logTo: isBackground ? { write: () => undefined } : log.screen,
       recordTo: log.records,
       onUnhandled,
+      // The daemon bundles undici. Without this, h3 would make Node load its internal copy as well, for `Headers`.
+      async beforeParts() {
+        const { install } = await import("undici");
+        install();
+      },
     }).catch(async (thrown: unknown) => {
       const error = toDaemonFailure(thrown, {
         conflict: "already_running",

@@ -8,8 +8,7 @@ import { createCronTasks } from "../forge/cron/cron.service.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
 import { forgeTasks } from "../forge/tasks.ts";
 import type { NodeHandler } from "../http/server.ts";
-import { createNightlyBackup } from "../home/backups.ts";
-import { createUpkeepTasks } from "../home/upkeep.ts";
+import { createUpkeepTasks, hasNightlyBackup } from "../home/upkeep.ts";
 import { vaultTasks } from "../vault/tasks.ts";
 import { createLazy, type Lazy, toLazyTasks } from "./lazy.ts";
 import type { OpenedForge } from "./open-forge.ts";
@@ -62,10 +61,12 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const parts = { ...deps, mailer, objects: objects.store, repositories, tools };
   let isStarted = false;
   const forge = createLazy(async (): Promise<OpenedForge> => {
+    await input.beforeParts?.();
     const { openForge } = await import("./open-forge.ts");
     return openForge({ ...parts, cron });
   });
   const vault = createLazy(async (): Promise<OpenedVault> => {
+    await input.beforeParts?.();
     const { openVault } = await import("./open-vault.ts");
     const openForgeSide = async () => (await forge.get()).side;
     const opened = await openVault({ ...parts, openForgeSide });
@@ -173,7 +174,15 @@ function createUpkeep(
     ],
     objects,
     uploads: { deleteExpired: () => deleteExpiredUploads(db, clock()) },
-    backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random, log }, db, newId),
+    backUp: !hasNightlyBackup(input.settings)
+      ? undefined
+      : async (signal) => {
+          const { writeNightlyBackups } = await import("../home/backups.ts");
+          await writeNightlyBackups(
+            { ...toBackupInput(input), random: Math.random, log, db, newId },
+            signal,
+          );
+        },
     backupSchedule: input.settings.backupSchedule,
   });
 }

@@ -63,7 +63,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
   const operations = createOperations(api, routes);
   const mount = <Caller>(mounted: Api<Caller>, own: readonly Route[]): MountedApi => ({
     api: mounted,
-    app: bindRoutes(mounted, own, tools.binder),
+    handle: bindRoutes(mounted, own, tools.binder),
   });
   const { artifactService } = actions;
   const runnerTransport = createRunnerTransport(deps);

@@ -93,7 +93,7 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
   const pages = createVaultPages({ ...deps, provider }, { accounts, api, routes, findInvitation });
   return {
     surfaces: {
-      vault: { api, app: bindRoutes(api, routes, deps.tools.binder) },
+      vault: { api, handle: bindRoutes(api, routes, deps.tools.binder) },
       vault_pages: pages.surface,
     },
     servePage: pages.servePage,

@@ -20,23 +20,14 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
-import { createBucketObjects } from "../../storage/objects/bucket-objects.ts";
 import { createFileObjects } from "../../storage/objects/file-objects.ts";
-import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
 import type { BackupInput } from "../home/backups.ts";
-import { connectBucket } from "../home/buckets.ts";
 import type { DaemonInput } from "../home/daemon-input.ts";
 import { takeLock } from "../home/home.ts";
-import {
-  claimObjectsBucket,
-  claimObjectsFolder,
-  toObjectsKey,
-  watchBucket,
-} from "../home/objects-bucket.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Log } from "../utilities/logging.ts";
 
@@ -196,13 +187,25 @@ export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
     log.error({ ...damage }, "stored object does not match its SHA-256");
   const files = createFileObjects({ folder: directory.packages, tmp, newId, clock, onDamaged });
   if (place === undefined) {
-    if (deps.db.dialect === "postgres")
-      await claimObjectsFolder(directory.packages, {
-        ...deps,
-        isEmpty: () => isEmpty(files.list()),
-      });
+    if (deps.db.dialect === "postgres") {
+      const { claimObjectsFolder } = await import("../home/objects-bucket.ts");
+      const claim = { ...deps, isEmpty: () => isEmpty(files.list()) };
+      await claimObjectsFolder(directory.packages, claim);
+    }
     return { store: files, close: async () => undefined };
   }
+  // Only an installation with a bucket loads its client.
+  const [
+    { claimObjectsBucket, toObjectsKey, watchBucket },
+    { connectBucket },
+    { createBucketObjects },
+    { createMovingObjects },
+  ] = await Promise.all([
+    import("../home/objects-bucket.ts"),
+    import("../home/buckets.ts"),
+    import("../../storage/objects/bucket-objects.ts"),
+    import("../../storage/objects/moving-objects.ts"),
+  ]);
   const connected = connectBucket(place, toObjectsKey(settings), deps.random);
   const store = createBucketObjects({ ...connected, clock, tmp, newId, onDamaged });
   const close = async () => {

@@ -78,7 +78,7 @@ export function createVaultPages(
     ],
   });
   return {
-    surface: { api: pagesApi, app: bindRoutes(pagesApi, routes, tools.binder) },
+    surface: { api: pagesApi, handle: bindRoutes(pagesApi, routes, tools.binder) },
     servePage: createPageServer({
       siteName: site.name,
       answerPage: createPageHandler({

@@ -97,47 +97,47 @@ export function listBackupsIn(
 }
 
 /**
- * Returns a function that writes a nightly backup to `backup_folder` and to `backup_url`; undefined when neither is set,
- * or when the database is on a server. If one of them fails, the backup to the other is still written.
+ * Writes a nightly backup to `backup_folder` and to `backup_url`, where they are set. If one of them fails, the backup to
+ * the other is still written.
  */
-export function createNightlyBackup(
-  input: BackupInput & BucketInput & { readonly log: Pick<Log, "warn"> },
-  db: Database,
-  newId: () => string,
-): ((signal: AbortSignal) => Promise<void>) | undefined {
-  const { settings, clock } = input;
+export async function writeNightlyBackups(
+  input: BackupInput &
+    BucketInput & {
+      readonly log: Pick<Log, "warn">;
+      readonly db: Database;
+      readonly newId: () => string;
+    },
+  signal: AbortSignal,
+): Promise<void> {
+  const { settings, clock, db, newId } = input;
   const { backupFolder: folder, backupUrl: place, backupKept: backupCount } = settings;
-  if ((folder === undefined && place === undefined) || settings.databaseUrl !== undefined)
-    return undefined;
   const passphrase = settings.backupPassphrase;
   const onWritten = ({ leftOut, leftOutCount }: BackupSummary) => {
     if (leftOutCount > 0)
       input.log.warn({ count: leftOutCount, leftOut }, "left files out of the scheduled backup");
   };
-  return async (signal) => {
-    const home = { ...toHome(input), mark: "nightly", passphrase };
-    const toFolder = async () => {
-      if (folder !== undefined)
-        await writeNightlyBackup({ ...home, folder, count: backupCount, signal, onWritten });
-    };
-    const toBucket = async () => {
-      if (place === undefined) return;
-      const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
-      await inBucket(input, place, signal, async (backups) => {
-        const bytes = await estimateBackup(home);
-        const { result } = await backups.put({ now: home.now, home: id, bytes }, (write) =>
-          writeBackup({ ...home, write }),
-        );
-        onWritten(result);
-        await backups.prune(id, backupCount);
-      });
-    };
-    const failures: unknown[] = [];
-    // One after the other: both copy the database to the same temporary file.
-    for (const work of [toFolder, toBucket]) await work().catch((error) => failures.push(error));
-    if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, "both nightly backups failed");
+  const home = { ...toHome(input), mark: "nightly", passphrase };
+  const toFolder = async () => {
+    if (folder !== undefined)
+      await writeNightlyBackup({ ...home, folder, count: backupCount, signal, onWritten });
   };
+  const toBucket = async () => {
+    if (place === undefined) return;
+    const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
+    await inBucket(input, place, signal, async (backups) => {
+      const bytes = await estimateBackup(home);
+      const { result } = await backups.put({ now: home.now, home: id, bytes }, (write) =>
+        writeBackup({ ...home, write }),
+      );
+      onWritten(result);
+      await backups.prune(id, backupCount);
+    });
+  };
+  const failures: unknown[] = [];
+  // One after the other: both copy the database to the same temporary file.
+  for (const work of [toFolder, toBucket]) await work().catch((error) => failures.push(error));
+  if (failures.length === 1) throw failures[0];
+  if (failures.length > 1) throw new AggregateError(failures, "both nightly backups failed");
 }
 
 /** Returns the home with its database. Refuses with `invalid_argument` when that is on a server, `not_found` without a home. */

@@ -31,6 +31,8 @@ export interface DaemonInput {
   readonly onUnhandled?: (
     listener: (error: unknown, origin: "rejection" | "collected_file") => void,
   ) => () => void;
+  /** Runs before the first request for the forge or the vault loads h3. */
+  readonly beforeParts?: () => Promise<void>;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
   /** For tests: hears of every answer of an operation. */

@@ -7,6 +7,7 @@ import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
 import { isObjectReferenced } from "../../storage/tables/common/object-references.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { CronTask } from "../jobs/cron-task.ts";
+import type { Settings } from "../settings/settings.ts";
 
 export interface UpkeepDeps {
   readonly db: Database;
@@ -31,6 +32,15 @@ const UNREFERENCED_KEPT_MS = DAY_MS;
 const BACKUPS_KEPT = 7;
 /** Time limit of a backup of the whole home. */
 const BACKUP_MS = 6 * HOUR_MS;
+
+/** Returns whether backups of the home are scheduled. A database on a server is not in them. */
+export function hasNightlyBackup({
+  backupFolder,
+  backupUrl,
+  databaseUrl,
+}: Pick<Settings, "backupFolder" | "backupUrl" | "databaseUrl">): boolean {
+  return (backupFolder !== undefined || backupUrl !== undefined) && databaseUrl === undefined;
+}
 
 /** Returns the scheduled tasks of the home that neither API owns. */
 export function createUpkeepTasks(deps: UpkeepDeps): readonly CronTask[] {

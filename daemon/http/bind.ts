@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { H3, type H3Event } from "h3";
+import { H3, type H3Event, toNodeHandler } from "h3";
+import type { PartHandler } from "./server.ts";
 import { addRoute, createRouter, findRoute } from "rou3";
 import type { BodySpec, Endpoint, Method } from "../contract/endpoint.ts";
 import { AppError } from "../errors.ts";
@@ -104,7 +105,7 @@ interface Exchange {
 }
 
 /**
- * Makes an h3 app of an API's routes. Every request takes the same steps: limit by address, authentication, limit by
+ * Makes the handler of an API's routes, an h3 app. Every request takes the same steps: limit by address, authentication, limit by
  * account, gate with the resource in the path, validation, handler, response. A wrong method is 405 and an
  * unknown address 404, both from the endpoint table and rendered by the API.
  */
@@ -112,7 +113,7 @@ export function bindRoutes<Caller>(
   api: Api<Caller>,
   routes: readonly Route[],
   options: BinderOptions,
-): H3 {
+): PartHandler {
   const app = new H3({ silent: true });
   const joinBatch = createResponseBatch();
   const sendBytes = createByteSender(api.headers);
@@ -127,7 +128,7 @@ export function bindRoutes<Caller>(
     if (method === "GET") app.on("HEAD", path, (event) => run(event, route));
   }
   app.all("/**", (event) => refuseUnknown(event));
-  return app;
+  return toNodeHandler(app) as PartHandler;
 
   async function run(event: H3Event, route: Route): Promise<symbol> {
     const { req: message, res } = nodePair(event);

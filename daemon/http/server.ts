@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { toNodeHandler, type H3 } from "h3";
 import type { AppError } from "../errors.ts";
 import type { Api, RenderedError, ServerRequest } from "./handle.ts";
 import { type HostRefusal, rewriteAbsoluteTarget } from "./host-check.ts";
 import { refusalHeaders, statusOfCode, toRefusal, writeAnswer } from "./replies.ts";
 import { closeAfterUnreadBody } from "./request-body.ts";
 
-/** One API with the app that serves its routes. */
+/** One API with the handler of its routes. */
 export interface MountedApi {
-  readonly app: H3;
+  readonly handle: PartHandler;
   // oxlint-disable-next-line typescript/no-explicit-any -- the caller type does not matter to the transport
   readonly api: Api<any>;
 }
@@ -65,12 +64,6 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
 }
 
 function createRouter<Name extends string>(options: HandlerOptions<Name>): PartHandler {
-  const handlers = new Map<MountedApi, ReturnType<typeof toNodeHandler>>();
-  const handlerOf = (mounted: MountedApi) => {
-    const handler = handlers.get(mounted) ?? toNodeHandler(mounted.app);
-    handlers.set(mounted, handler);
-    return handler;
-  };
   return (message, response) => {
     rewriteAbsoluteTarget(message);
     options.onRequest(message, response);
@@ -113,7 +106,7 @@ function createRouter<Name extends string>(options: HandlerOptions<Name>): PartH
     const literal = pathname.replaceAll("\\", "%5C");
     const path = api.normalizePath?.(literal) ?? literal;
     if (path !== pathname) message.url = path + target.slice(pathname.length);
-    return handlerOf(mounted)(message as never, response as never) as Promise<unknown>;
+    return mounted.handle(message, response);
   }
 }
 

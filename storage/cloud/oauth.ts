@@ -1,4 +1,5 @@
-import { readJsonObject, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
+import { readJsonObject } from "./response-json.ts";
 import type { Failure } from "./outcomes.ts";
 import type { Credentials, OAuthSpec, ProviderDeps, ServerSettings } from "./provider.ts";
 import { createTransport, retryAfterSeconds, type Transport } from "./transport.ts";

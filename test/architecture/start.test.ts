@@ -22,20 +22,7 @@ const mayLoad: readonly RegExp[] = [
 ];
 
 /** The packages that may load at each start. */
-const packages = [
-  "argon2",
-  "better-sqlite3",
-  "croner",
-  "h3",
-  "ipaddr.js",
-  "pino",
-  "prom-client",
-  "saxes",
-  "tar-stream",
-  "undici",
-  "yaml",
-  "zod",
-];
+const packages = ["argon2", "better-sqlite3", "croner", "ipaddr.js", "pino", "prom-client", "zod"];
 
 const sources = new Map(
   readSources([...productRooms, "bin"]).map((source) => [source.path, source]),

@@ -2,7 +2,6 @@ import { recordAnswer } from "./answers.ts";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { toNodeHandler } from "h3";
 import { AppError } from "../../daemon/errors.ts";
 import { bindRoutes, type BinderOptions, type RequestReport } from "../../daemon/http/bind.ts";
 import { createBodyBudgets } from "../../daemon/http/body-memory.ts";
@@ -67,7 +66,7 @@ export async function serveRoutes(
 ): Promise<HttpApp> {
   const reports: RequestReport[] = [];
   const counts = new Map<string, number>();
-  const app = bindRoutes({ ...plainApi, ...options.api }, routes, {
+  const handle = bindRoutes({ ...plainApi, ...options.api }, routes, {
     limiter: {
       counts: true,
       consume: async (key, { max, seconds }) => {
@@ -96,7 +95,7 @@ export async function serveRoutes(
     },
     ...options,
   });
-  const server = createServer(toNodeHandler(app) as never);
+  const server = createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -1,5 +1,6 @@
 import type { AuthorizedSender } from "../oauth-sender.ts";
-import { parseJsonObject, readJsonObject, readText, type JsonObject } from "../json.ts";
+import { parseJsonObject, type JsonObject } from "../json.ts";
+import { readJsonObject, readText } from "../response-json.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toDropboxFailure, type DropboxFailure } from "./failures.ts";
 

@@ -1,4 +1,5 @@
-import { readJsonObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import type { AuthorizedSender } from "../oauth-sender.ts";
 import type { ProviderAnswer, ProviderRequest } from "../transport.ts";
 import { toDriveFailure, type DriveFailure } from "./failures.ts";

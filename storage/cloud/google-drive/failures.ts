@@ -1,4 +1,5 @@
-import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
+import { asObject, asText, type JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import { toCodeWord, type Failure, type ReadFailure } from "../outcomes.ts";
 import { retryAfterSeconds, type ProviderAnswer } from "../transport.ts";
 

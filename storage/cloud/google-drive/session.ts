@@ -1,4 +1,5 @@
-import { readJsonObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import { RETRY_AFTER_WAIT_SECONDS_MAX } from "../outcomes.ts";
 import type { Piece } from "../pieces.ts";
 import type { ProviderDeps } from "../provider.ts";

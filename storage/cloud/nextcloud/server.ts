@@ -1,5 +1,6 @@
 import type { ConnectFailure } from "../outcomes.ts";
-import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
+import { asObject, asText, type JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import { toBase, type DavBase } from "../webdav/address.ts";
 import type { DavClient } from "../webdav/client.ts";

@@ -1,5 +1,6 @@
 import type { AuthorizedSender } from "../oauth-sender.ts";
-import { readJsonObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import type { Failure } from "../outcomes.ts";
 import type { ProviderAnswer } from "../transport.ts";
 import { toGraphFailure, type GraphFailure } from "./failures.ts";

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
-import { asText, readJsonObject, type JsonObject } from "../json.ts";
+import { asText, type JsonObject } from "../json.ts";
+import { readJsonObject } from "../response-json.ts";
 import { mayRetryRead } from "../outcomes.ts";
 import type { SessionStore } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { toNodeHandler } from "h3";
 import {
   createForgeAccounts,
   type ForgeAccounts,
@@ -107,7 +106,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     dependents: [deps.repositories, deps.packages].filter((each) => each !== undefined),
     urls: accounts.urls,
   });
-  const app = bindRoutes(api, [...peopleRoutes(accounts), ...organizations.routes], {
+  const handle = bindRoutes(api, [...peopleRoutes(accounts), ...organizations.routes], {
     limiter: {
       counts: true,
       consume: async (_key, { max, seconds }) => ({
@@ -131,7 +130,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
       recordAnswer(what.route, what.status);
     },
   });
-  const server = createServer(toNodeHandler(app) as never);
+  const server = createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { token } = await accounts.createFirstSiteAdministrator({

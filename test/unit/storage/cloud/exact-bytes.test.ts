@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { Agent } from "undici";
 import { afterAll, describe, expect, test } from "vitest";
 import { toExactBytes, untilConfirmed } from "../../../../storage/cloud/exact-bytes.ts";
-import { readJsonObject } from "../../../../storage/cloud/json.ts";
+import { readJsonObject } from "../../../../storage/cloud/response-json.ts";
 import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import type { ByteRange } from "../../../../storage/cloud/provider.ts";
 import { createTransport } from "../../../../storage/cloud/transport.ts";

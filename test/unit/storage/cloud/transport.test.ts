@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { Agent, type Dispatcher } from "undici";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { readJsonObject } from "../../../../storage/cloud/json.ts";
+import { readJsonObject } from "../../../../storage/cloud/response-json.ts";
 import { StreamAborted } from "../../../../storage/cloud/outcomes.ts";
 import {
   createTransport,
