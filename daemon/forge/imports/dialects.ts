@@ -2,7 +2,13 @@ import { z } from "zod";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { toAuthorization } from "../../outbound/git-gateway.ts";
 import type { Credentials } from "./remote-address.ts";
-import type { Dialect, SourceComment, SourceIssue, SourceRelease } from "./source.ts";
+import {
+  type Dialect,
+  issueNumber,
+  type SourceComment,
+  type SourceIssue,
+  type SourceRelease,
+} from "./source.ts";
 
 // The lists of Gitea's and GitHub's APIs have nearly the same items. Texts are made storable and cut to the limits of croft's
 // own API, so what another server sends is bounded like what a person sends.
@@ -81,11 +87,10 @@ const milestone = z
     dueAt: found.due_on,
   }));
 
-const number = z.int().min(1).max(2_000_000_000);
 const named = z.object({ name: text(NAME_MAX) });
 
 const issue = z.object({
-  number,
+  number: issueNumber,
   title,
   body: text(BODY_MAX),
   user,

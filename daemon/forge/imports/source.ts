@@ -236,7 +236,9 @@ function toList({ headers, body, isCut }: SourceAnswer) {
   };
 }
 
-const numbered = z.object({ number: z.int().min(1) });
+/** The number of an issue: larger ones would leave none for those that follow. */
+export const issueNumber = z.int().min(1).max(2_000_000_000);
+const numbered = z.object({ number: issueNumber });
 
 function parseList(body: Buffer): unknown[] {
   let parsed: unknown;

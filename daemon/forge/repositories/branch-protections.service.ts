@@ -90,7 +90,7 @@ export function createBranchProtections({
         if (rules.length >= RULES_MAX)
           throw new AppError("unprocessable", `a repository has at most ${RULES_MAX} rules`);
         const last = Math.max(0, ...rules.map(({ priority }) => priority));
-        const priority = edit.priority ?? last + 1;
+        const priority = edit.priority ?? Math.min(last + 1, Number.MAX_SAFE_INTEGER);
         await insertBranchProtection(tx, id, { ruleName, priority, settings });
         await emit(tx, "repository.protected", place);
         return getRule(tx, id, ruleName);

@@ -476,5 +476,8 @@ test("rules are ordered by their ids, and the first that matches counts", async 
     );
   const foreign = await newRepository();
   const other = (await protect(foreign.path, { rule_name: "main" })).json;
+  const largest = { rule_name: "last", priority: Number.MAX_SAFE_INTEGER };
+  for (const rule of [largest, { rule_name: "behind" }])
+    expect((await protect(foreign.path, rule)).json.priority).toBe(Number.MAX_SAFE_INTEGER);
   expect((await order([other.id])).status).toBe(422);
 });

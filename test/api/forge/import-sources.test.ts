@@ -317,6 +317,18 @@ test("an import from a source that answers anything else fails with a reason, an
   expect(listed.json.map(({ number }: { number: number }) => number)).toEqual([2, 1]);
 });
 
+test("a source whose newest number is beyond all bounds leaves numbers for issues here", async () => {
+  answer = (path, _page, request, response) =>
+    path === "/issues" && request.url?.includes("direction=desc")
+      ? json(response, [issueOf(Number.MAX_SAFE_INTEGER)])
+      : json(response, []);
+  const made = await migrate({ pull_requests: false, releases: false });
+  expect(made.status, made.text).toBe(201);
+  await until(made.json.full_name, "done");
+  const path = `/repos/${made.json.full_name}/issues`;
+  expect((await by("mira", "POST", path, { title: "first" })).json.number).toBe(1);
+});
+
 test("an import that never ends is cancelled", async () => {
   let pages = 0;
   answer = (path, page, request, response) => {
