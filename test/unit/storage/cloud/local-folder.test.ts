@@ -546,10 +546,13 @@ describe("unusual states of disks", () => {
     const staging = join(root, ".croft", "staging");
     await writeFile(join(staging, `${claim}a`), "here");
     await writeFile(join(staging, `${claim}a.json`), JSON.stringify({ path: "here.txt" }));
+    // A backup by hard links has the file, too, which is not its name.
+    await link(join(staging, `${claim}a`), join(root, "backup.txt"));
     await writeFile(join(root, `.croft-${claim}b`), "there");
     await writeFile(join(staging, `${claim}b.json`), JSON.stringify({ path: "there.txt" }));
     await list(await restart());
-    expect((await readdir(root)).sort()).toEqual([".croft", "here.txt", "there.txt"]);
+    expect((await readdir(root)).sort()).toEqual([".croft", "backup.txt", "here.txt", "there.txt"]);
+    expect(await readFile(join(root, "here.txt"), "utf8")).toBe("here");
     expect(await readFile(join(root, "there.txt"), "utf8")).toBe("there");
     expect(await readdir(staging)).toEqual([]);
   });
