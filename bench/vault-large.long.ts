@@ -23,6 +23,7 @@ await using home = await makeHome();
 await using daemon = await home.serve({
   CROFT_DEFAULT_QUOTA_BYTES: String(64 * 1024 * MIB),
   CROFT_MAX_UPLOAD_BYTES: String(8 * 1024 * MIB),
+  CROFT_ACCESS_TOKEN_SECONDS: "86400",
 });
 const bearer = await registerUser(daemon.url, "mira");
 const vault = <T>(path: string, body: object) =>

@@ -262,12 +262,13 @@ if (form !== null) {
     let { offset } = begun;
     for (let at = 0; at < file.size; at += PART_BYTES) {
       const part = file.slice(at, Math.min(file.size, at + PART_BYTES));
-      hash.add(new Uint8Array(await part.arrayBuffer()));
-      const end = at + part.size;
-      if (end <= offset) continue;
-      const rest = file.slice(offset, end);
+      const bytes = new Uint8Array(await part.arrayBuffer());
+      const end = at + bytes.length;
       const headers = { "Content-Type": "application/octet-stream", "Upload-Offset": String(offset) };
-      ({ offset } = await send(task, "PATCH", uploads + "/" + begun.upload_id, rest, headers, offset));
+      // Hashed while it is sent.
+      const sending = end <= offset ? undefined : send(task, "PATCH", uploads + "/" + begun.upload_id, file.slice(offset, end), headers, offset);
+      hash.add(bytes);
+      if (sending !== undefined) ({ offset } = await sending);
     }
     await post(task, uploads + "/" + begun.upload_id + "/complete", { sha256: hash.end() });
   };
