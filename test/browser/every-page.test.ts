@@ -42,7 +42,7 @@ withChromium.describe("every kind of page of the forge", () => {
     expect(events.problems).toEqual([]);
     expect(events.requests.filter((url) => !url.startsWith(daemon.url))).toEqual([]);
     await context.close();
-  }, 300_000);
+  }, 600_000);
 
   // The rules of axe need the timers of the page, which stand still without scripts.
   test("it fits and asks no other server without the script", async () => {
@@ -133,13 +133,20 @@ jobs:
     ...of("/mira/hut", ["/issues", "/issues/1", "/issues/new", "/labels", "/milestones"]),
     ...of("/mira/hut", ["/pulls", "/pulls/2", "/pulls/2/commits", "/pulls/2/files", "/pulls/3"]),
     ...of("/mira/hut", ["/pulls/2/files?on=1.R1", "/pulls/2/files?style=split", "/compare"]),
-    ...of("/mira/hut", ["/compare/main...topic", "/releases", "/wiki", "/wiki?action=_new"]),
+    ...of("/mira/hut", [
+      "/compare/main...topic",
+      "/releases",
+      "/releases/new",
+      "/releases/edit/v1",
+      "/wiki",
+      "/wiki?action=_new",
+    ]),
     ...of("/mira/hut/actions", ["", "?workflow=ci.yml&ref=main", `/runs/${run.id}`]),
     `/mira/hut/actions/runs/${run.id}/jobs/${job.id}`,
     ...of("/mira/hut/settings", [...settings, "/collaboration", "/branches", "/tags", "/keys"]),
     ...of("/org/guild", ["/members", "/teams", "/teams/Owners", ...of("/settings", settings)]),
     ...of("/user/settings", [...settings, "/account", "/security", "/sessions", "/keys"]),
     ...of("/user/settings", ["/applications", "/actions/runners", "/change_password"]),
-    ...of("/-/admin", ["/users", "/orgs", "/repos", "/actions/jobs", "/cron"]),
+    ...of("/-/admin", ["/users", "/orgs", "/repos", "/actions/jobs", "/cron", "/system"]),
   ];
 }

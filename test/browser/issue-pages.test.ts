@@ -191,6 +191,14 @@ withChromium.describe("working with issues in a real browser", () => {
     await page.keyboard.press("g");
     await page.keyboard.press("i");
     await page.waitForURL(/\/hut\/issues$/);
+    await page.goto(`${daemon.url}/mira/empty/issues`);
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain("croft issue create");
+    // A page without a list searches everything.
+    await page.goto(`${daemon.url}/user/settings`);
+    await page.keyboard.press("/");
+    await page.waitForURL(`${daemon.url}/explore`);
 
     await page.goto(`${daemon.url}/mira/hut/issues/1`);
     const time = page.locator("article time").first();

@@ -89,7 +89,7 @@ test("owners change an organization, its teams and members; others see what the 
 });
 
 test("administrators of the instance manage users, hooks, runners and tasks; others find no page", async () => {
-  const sections = ["", "/users", "/orgs", "/repos", "/hooks", "/cron"];
+  const sections = ["", "/users", "/orgs", "/repos", "/hooks", "/cron", "/system"];
   const levels = ["jobs", "runners", "secrets", "variables"].map((name) => `/actions/${name}`);
   const paths = [...sections, ...levels].map((section) => `/-/admin${section}`);
   expect(await statusOf(root, paths)).toEqual(paths.map((path) => [path, 200]));

@@ -3,8 +3,10 @@ import { adminUserEndpoints } from "../../../contract/forge/accounts/admin-users
 import { adminOrgEndpoints } from "../../../contract/forge/accounts/orgs.ts";
 import { twoFactorEndpoints } from "../../../contract/forge/accounts/two-factor.ts";
 import { adminCronEndpoints } from "../../../contract/forge/cron.ts";
+import { instanceSettingsEndpoints } from "../../../contract/forge/instance-settings.ts";
+import { versionEndpoints } from "../../../contract/forge/version.ts";
 import { repositoryListEndpoints } from "../../../contract/forge/repositories/lists.ts";
-import { State, Tabs, Time } from "../../../pages/elements.tsx";
+import { Facts, State, Tabs, Time, toBytesText } from "../../../pages/elements.tsx";
 import { SearchForm } from "../../../pages/form.tsx";
 import { get, toPath } from "../../../pages/page.ts";
 import { notFound } from "../../refusals.ts";
@@ -44,6 +46,7 @@ const sections = [
   ["actions/secrets", "Secrets"],
   ["actions/variables", "Variables"],
   ["cron", "Tasks"],
+  ["system", "System"],
 ] as const;
 
 /** The instance, for its administrators. */
@@ -108,6 +111,7 @@ export function adminPages(): ForgePageRoute[] {
         },
       },
     }),
+    ...settingsPage(ofInstance, { at: "system", title: "System", show: showSystem }),
     get(`${ADMINISTRATION}/people`, async () => ({ kind: "redirect", to: PEOPLE })),
     // The former address of Gitea.
     get("/admin", async () => ({ kind: "redirect", to: ADMINISTRATION })),
@@ -323,5 +327,38 @@ async function showTasks(view: View<string>) {
         ),
       }))}
     />
+  );
+}
+
+/** What the instance is and holds. Its health is that of `croft doctor`, which reads files and processes. */
+async function showSystem({ call, context }: View<string>) {
+  const query = { limit: "1" };
+  const { body: api } = await call(instanceSettingsEndpoints.getApiSettings);
+  const { body: attachments } = await call(instanceSettingsEndpoints.getAttachmentSettings);
+  const users = await call(adminUserEndpoints.listUsers, { query });
+  const organizations = await call(adminOrgEndpoints.listOrganizations, { query });
+  const repositories = await call(repositoryListEndpoints.searchRepositories, { query });
+  const jobs = await call(adminActionEndpoints.listJobs, { query });
+  const { body: running } = await call(versionEndpoints.forgeVersion);
+  return (
+    <>
+      <Facts
+        rows={[
+          ["Version", running.version],
+          ["Address", context.publicUrl()],
+          ["Users", users.total],
+          ["Organizations", organizations.total],
+          ["Repositories", repositories.total],
+          ["Jobs of workflows", jobs.body.total_count],
+          ["Entries of a page of a list", `${api.default_paging_num} to ${api.max_response_items}`],
+          ["Largest file of an answer as JSON", toBytesText(api.default_max_blob_size)],
+          ["Files of a comment", `${attachments.max_files}, of ${attachments.max_size} MiB each`],
+        ]}
+      />
+      <p>Checks of the machine, of storage and of backups, on the server:</p>
+      <p>
+        <code data-copy="">croft doctor</code>
+      </p>
+    </>
   );
 }
