@@ -57,6 +57,7 @@ const vaultEntries: readonly Entry[] = [
   noun("share", "Manage shares of documents", () => import("./vault/share.ts")),
   noun("link", "Manage links for people without an account", () => import("./vault/link.ts")),
   noun("topic", "Manage topics of documents", () => import("./vault/topic.ts")),
+  noun("inbox", "Manage your inbox folder", () => import("./vault/inbox.ts")),
   command(
     "search",
     "Search documents and analysed items",

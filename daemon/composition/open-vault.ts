@@ -37,6 +37,7 @@ import { createVaultLinks } from "../vault/links/links.feature.ts";
 import { createVaultSearch } from "../vault/search/search.feature.ts";
 import { createIndexRebuild } from "../vault/search/semantic-index.ts";
 import { vaultTasks } from "../vault/tasks.ts";
+import { createVaultThumbnails } from "../vault/thumbnails/thumbnails.feature.ts";
 import { openAuditChain, openDailyExports } from "./daily-exports.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
 import { openProvider } from "./sign-in.ts";
@@ -198,6 +199,11 @@ async function createVaultFeatures(
     releaseStorages: cloud.services.connections.releaseAll,
     localFolders: cloud.services.localFolders,
   });
+  const untrusted = {
+    tmp: directory.tmp,
+    newId,
+    program: input.scriptProgram ?? [process.execPath],
+  };
   const features: readonly VaultFeature[] = [
     { close: () => direct.destroy() },
     { close: () => guarded.destroy() },
@@ -213,7 +219,9 @@ async function createVaultFeatures(
       ...core,
       uploads: documents.services.uploads,
       folder: join(directory.root, "inbox"),
+      isEnabled: settings.inbox,
     }),
+    createVaultThumbnails({ ...core, ...documents.services, drawing: untrusted }),
     search,
     ai,
     createVaultAnalysis({
@@ -221,13 +229,7 @@ async function createVaultFeatures(
       ...cloud.services,
       ...ai.services,
       ...search.services,
-      extraction: {
-        tmp: directory.tmp,
-        newId,
-        program: input.scriptProgram ?? [process.execPath],
-        recognizesText: settings.ocr,
-        clock,
-      },
+      extraction: { ...untrusted, recognizesText: settings.ocr, clock },
     }),
   ];
   return {

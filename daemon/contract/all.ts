@@ -97,6 +97,7 @@ import { cloudConnectionEndpoints } from "./vault/cloud/connections.ts";
 import { cloudItemEndpoints } from "./vault/cloud/items.ts";
 import { cloudTrashEndpoints } from "./vault/cloud/trash.ts";
 import { cloudUploadEndpoints } from "./vault/cloud/uploads.ts";
+import { inboxEndpoints } from "./vault/inbox.ts";
 import { shareInvitationEndpoints } from "./vault/invitations.ts";
 import { documentEndpoints } from "./vault/documents.ts";
 import { uploadSessionEndpoints } from "./vault/upload-sessions.ts";
@@ -222,6 +223,7 @@ export const vault = {
   ...linkEndpoints,
   ...linkPageEndpoints,
   ...topicEndpoints,
+  ...inboxEndpoints,
   ...searchEndpoints,
 };
 

@@ -139,9 +139,11 @@ mark { background: light-dark(#ffe58a, #6b5600); color: var(--text); border-radi
 .label { text-decoration: none; }
 [data-row]:has(input:checked) { background: var(--raised); }
 [data-row].at { outline: 2px solid var(--link); outline-offset: -2px; }
-.tiles { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: .75rem; }
+.tiles { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: .75rem; }
 .tiles > li { border: 1px solid var(--line); border-radius: .4rem; padding: .6rem; min-width: 0; }
-.thumbnail { display: grid; place-content: center; width: 100%; height: 8rem; object-fit: cover; background: var(--raised); border-radius: .3rem; margin-bottom: .4rem; color: var(--quiet); }
+.thumbnail { position: relative; display: grid; place-items: center; place-content: center; gap: .25rem; width: 100%; height: 8rem; overflow: hidden; background: var(--raised); border-radius: .3rem; margin-bottom: .4rem; color: var(--quiet); font-size: .85rem; }
+.thumbnail svg { width: 2.5rem; height: 2.5rem; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
+.thumbnail img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover; object-position: top; }
 @media (max-width: 44rem) { .wide { display: none; } }
 .pager { display: flex; gap: 1rem; margin: 1rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }

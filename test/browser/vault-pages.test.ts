@@ -94,6 +94,8 @@ withChromium.describe("the vault in a real browser", () => {
         "/vault/shared?by=me",
         "/vault/add",
         "/vault/c",
+        "/vault/c/add",
+        "/vault/c/add?kind=s3",
         "/vault/account",
       ])
         await assertAccessible(page, path);
@@ -156,7 +158,7 @@ withChromium.describe("the vault in a real browser", () => {
         .locator(selector)
         .first()
         .evaluate((image: HTMLImageElement) => image.naturalWidth);
-    await expect.poll(() => width("img.thumbnail")).toBe(1);
+    await expect.poll(() => width(".thumbnail img")).toBe(1);
     await page.goto(`${daemon.url}/vault/d/${ids["drawing.svg"]}`);
     await expect.poll(() => width("img.picture")).toBe(20);
     await page.goto(`${daemon.url}/vault/d/${ids["code.py"]}`);

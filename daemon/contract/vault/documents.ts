@@ -265,6 +265,18 @@ export const documentEndpoints = {
         replies: { 200: bytes },
         refuses: [502, 503],
       }),
+      getDocumentThumbnail: operation({
+        as: "thumbnail",
+        method: "GET",
+        item: true,
+        at: "thumbnail",
+        summary:
+          "Get a small PNG of a picture; 404 says why a document has none",
+        limit: perAccount(1_000, 60),
+        replies: { 200: bytes },
+        refuses: [502, 503],
+        apiOnly: "pages show it in tiles; a terminal has no place for it",
+      }),
       replaceDocumentContent: operation({
         as: "replace",
         method: "PUT",

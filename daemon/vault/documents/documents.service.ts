@@ -169,6 +169,11 @@ export function createDocuments(deps: DocumentsDeps) {
       return permission === "owner" ? toDetail(document) : toSharedDetail(document);
     },
 
+    /** The same without its topics and text. */
+    async getReadable(caller: VaultCaller, id: DocumentId): Promise<VaultDocument> {
+      return (await getReadable(caller, id)).document;
+    },
+
     /** Returns one page of the audit records about a document of the caller, newest first, and their number. */
     async listEvents(
       caller: VaultCaller,

@@ -68,6 +68,42 @@ export async function listInbox(folder: string): Promise<SeenFile[]> {
   return seen;
 }
 
+/** A file that was refused. */
+export interface RefusedFile extends SeenFile {
+  readonly reason: string;
+}
+
+/** Lists the files that were refused and have not changed since, with the reasons, by name. */
+export async function listRefused(folder: string): Promise<RefusedFile[]> {
+  const names = new Set(await readdir(folder));
+  const refused: RefusedFile[] = [];
+  for (const name of [...names].sort()) {
+    if (refused.length >= FILES_MAX) break;
+    if (!names.has(name + REASON)) continue;
+    const path = join(folder, name);
+    const stats = await statOf(path);
+    if (stats === undefined || !stats.isFile() || !(await isRefused(path, stats))) continue;
+    refused.push({ name, path, stats, reason: await readReason(path) });
+  }
+  return refused;
+}
+
+/** Longest reason that is shown, in bytes. */
+const REASON_BYTES_MAX = 1_000;
+
+/** Reads the reason beside a file. Programs that may write into the folder may have put a link in its place. */
+async function readReason(path: string): Promise<string> {
+  const place = path + REASON;
+  const stats = await statOf(place);
+  if (stats === undefined || !stats.isFile() || stats.nlink !== 1n) return UNKNOWN_REASON;
+  await using handle = await openSeen({ name: place, path: place, stats });
+  if (handle === undefined) return UNKNOWN_REASON;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(REASON_BYTES_MAX));
+  return buffer.toString("utf8", 0, bytesRead).trim() || UNKNOWN_REASON;
+}
+
+const UNKNOWN_REASON = "unknown";
+
 /** Returns whether the reason beside a file is about the file as it is: a changed one is tried again. */
 async function isRefused(path: string, file: BigIntStats): Promise<boolean> {
   const reason = await statOf(path + REASON);
@@ -108,6 +144,9 @@ export async function hashOf(handle: FileHandle): Promise<string> {
     hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
+
+/** Deletes the reason beside a refused file, so that the next look tries it again. */
+export const forgetReason = ({ path }: SeenFile): Promise<void> => removeReason(path);
 
 /** Deletes a file unless another has its name by now, and the reason beside it. Returns whether it is gone. */
 export async function removeSeen({ path, stats }: SeenFile): Promise<boolean> {

@@ -1,8 +1,10 @@
 // daemon/vault/inbox: files of folders on this machine become documents. Start in inbox.service.ts.
 import { type FSWatcher, watch } from "node:fs";
+import { inboxEndpoints } from "../../contract/vault/inbox.ts";
 import type { VaultFeature } from "../feature.ts";
+import { serve } from "../handle.ts";
 import { vaultTasks } from "../tasks.ts";
-import { createInbox, type InboxDeps, SETTLE_MS } from "./inbox.service.ts";
+import { createInbox, type InboxDeps, type InboxState, SETTLE_MS } from "./inbox.service.ts";
 
 /**
  * The inbox folders. A scheduled task looks at them each minute; where the system reports changes, a look follows each of
@@ -37,6 +39,14 @@ export function createVaultInbox(deps: InboxDeps) {
   }
 
   return {
+    routes: serve(inboxEndpoints, {
+      getInbox: async ({ caller }) => toInboxView(await inbox.show(caller)),
+      async retryInbox({ caller, body }) {
+        const retried = await inbox.retry(caller, body.name);
+        scanLater();
+        return { retried };
+      },
+    }),
     tasks: [
       {
         ...vaultTasks.take_in_inboxes,
@@ -53,6 +63,21 @@ export function createVaultInbox(deps: InboxDeps) {
       await running?.catch(() => undefined);
     },
   } satisfies VaultFeature;
+}
+
+function toInboxView({ isEnabled, handle, problem, files }: InboxState) {
+  return {
+    is_enabled: isEnabled,
+    folder: `inbox/${handle}`,
+    problem: problem ?? null,
+    files: files.map(({ file: { name, stats }, status, reason }) => ({
+      name,
+      size_bytes: Number(stats.size),
+      status,
+      reason: reason ?? null,
+      modified_at: stats.mtime.toISOString(),
+    })),
+  };
 }
 
 /** Watches all folders. Undefined where the system cannot: then the task alone finds new files. */

@@ -8,7 +8,12 @@ import {
   findInboxFile,
   putInboxFile,
 } from "../../../storage/tables/vault/inbox-files.ts";
-import { listVaultUsers, type VaultUser } from "../../../storage/tables/vault/users.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import {
+  findVaultUser,
+  listVaultUsers,
+  type VaultUser,
+} from "../../../storage/tables/vault/users.ts";
 import { UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
 import { AppError } from "../../errors.ts";
@@ -16,9 +21,11 @@ import type { Log } from "../../utilities/logging.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { FormUpload } from "../documents/uploads.service.ts";
 import {
+  forgetReason,
   hashOf,
   isUnchanged,
   listInbox,
+  listRefused,
   openInbox,
   openSeen,
   removeSeen,
@@ -37,6 +44,20 @@ export interface InboxDeps {
   };
   /** The folder that holds a folder for each account. */
   readonly folder: string;
+  /** Whether files are taken in. */
+  readonly isEnabled: boolean;
+}
+
+/** What an account sees of its folder. */
+export interface InboxState {
+  readonly isEnabled: boolean;
+  readonly handle: string;
+  readonly problem: string | undefined;
+  readonly files: readonly {
+    readonly file: SeenFile;
+    readonly status: "waiting" | "retrying" | "refused";
+    readonly reason: string | undefined;
+  }[];
 }
 
 /** How long a file must have kept its size and time. */
@@ -50,14 +71,20 @@ interface Known extends SeenFile {
   readonly since: number;
   /** When it may be tried again. */
   readonly after: number;
+  /** Whether it could not be taken in for the moment. */
+  readonly hasFailed?: boolean;
 }
+
+const OFF =
+  "The inbox is off on this server. Its administrator turns it on with CROFT_INBOX=on (inbox: true).";
+const RETRIED = "The storage, the disk or the database could not take it for the moment.";
 
 /**
  * Takes in the files of folders on this machine: `inbox/HANDLE` for each active account of the vault. A file that has
  * settled becomes a document, which is classified like every other, and is then deleted in the folder. What cannot be
  * taken in stays, with the reason beside it.
  */
-export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
+export function createInbox({ db, clock, log, uploads, folder, isEnabled }: InboxDeps) {
   /** Files that were seen, by path. */
   const known = new Map<string, Known>();
   /** Folders that are not used, with the reason: each is logged once. */
@@ -88,7 +115,49 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
         }
       return known.size > 0;
     },
+
+    /** Returns the files of the caller's folder that are no documents yet. */
+    async show({ userId, handle }: VaultCaller): Promise<InboxState> {
+      const state = { isEnabled, handle, problem: undefined, files: [] };
+      if (!isEnabled) return { ...state, problem: OFF };
+      const own = await findOwnFolder(userId);
+      if (typeof own === "object") return { ...state, problem: own.problem };
+      const waiting = (await listInbox(own)).map((file) => {
+        const hasFailed = known.get(file.path)?.hasFailed === true;
+        return hasFailed
+          ? ({ file, status: "retrying", reason: RETRIED } as const)
+          : ({ file, status: "waiting", reason: undefined } as const);
+      });
+      const refused = (await listRefused(own)).map(
+        (file) => ({ file, status: "refused", reason: file.reason }) as const,
+      );
+      return { ...state, files: [...waiting, ...refused].toSorted(byName) };
+    },
+
+    /**
+     * Forgets why files of the caller were refused: of one by its name, or of all. Returns their number. Refuses with
+     * `not_found` a name that no refused file has, with `conflict` where nothing is taken in.
+     */
+    async retry({ userId }: VaultCaller, name: string | undefined): Promise<number> {
+      const own = isEnabled ? await findOwnFolder(userId) : { problem: OFF };
+      if (typeof own === "object") throw new AppError("conflict", own.problem);
+      const refused = await listRefused(own);
+      const chosen = name === undefined ? refused : refused.filter((file) => file.name === name);
+      if (name !== undefined && chosen.length === 0)
+        throw new AppError("not_found", "No refused file of the inbox has this name.");
+      for (const file of chosen) await forgetReason(file);
+      return chosen.length;
+    },
   };
+
+  /** Returns the folder of an account, or why it is not used. */
+  async function findOwnFolder(userId: AccountId): Promise<string | { readonly problem: string }> {
+    const user = await findVaultUser(db, userId);
+    if (user === undefined || !HANDLE.test(user.handle)) return { problem: "There is no folder." };
+    const own = join(folder, user.handle);
+    const reason = await openInbox(own, user.createdAt ?? 0);
+    return reason === undefined ? own : { problem: `The folder is not used: ${reason}.` };
+  }
 
   async function* listAccounts(): AsyncGenerator<VaultUser> {
     for (let offset = 0; ; offset += USERS_PAGE) {
@@ -116,7 +185,7 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
   /** Lists the files of an account, and notes since when each is as it is. */
   async function look({ handle, createdAt }: VaultUser): Promise<SeenFile[]> {
     // Handles have only letters that are safe in paths; this is the last guard.
-    if (!/^[a-z][a-z0-9_-]*$/.test(handle)) return [];
+    if (!HANDLE.test(handle)) return [];
     const own = join(folder, handle);
     const reason = await openInbox(own, createdAt ?? 0);
     if (reason !== undefined) {
@@ -156,7 +225,10 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
       const reason = toReason(error);
       if (reason === undefined) {
         // The storage, the disk or the database cannot do it now.
-        known.set(path, { ...file, since: clock(), after: clock() + RETRY_MS });
+        known.set(path, {
+          ...{ ...file, hasFailed: true },
+          ...{ since: clock(), after: clock() + RETRY_MS },
+        });
         log.warn({ err: error, handle: user.handle }, "failed to take in a file of an inbox");
         return;
       }
@@ -210,6 +282,13 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
     }
   }
 }
+
+const HANDLE = /^[a-z][a-z0-9_-]*$/;
+
+type StateFile = InboxState["files"][number];
+
+const byName = ({ file: one }: StateFile, { file: other }: StateFile): number =>
+  one.name < other.name ? -1 : 1;
 
 const changed = () => new AppError("conflict", "The file has changed.");
 

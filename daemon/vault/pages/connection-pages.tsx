@@ -5,6 +5,7 @@ import type { item as itemShape } from "../../contract/vault/cloud/shapes.ts";
 import { AppError } from "../../errors.ts";
 import { Alert, EmptyState, Menu, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
+import { ADD_CONNECTION, addConnectionPages } from "./add-connection-page.tsx";
 import { UploadForm } from "./add-page.tsx";
 import { CONNECTIONS, toFolderPath, toItemPath } from "./addresses.ts";
 import { itemPages } from "./item-pages.tsx";
@@ -28,6 +29,7 @@ const PER_PAGE = "200";
 export function connectionPages(): VaultPageRoute[] {
   return [
     open(CONNECTIONS, showConnections),
+    ...addConnectionPages(),
     open(`${CONNECTIONS}/:connection`, (context, { connection }) => {
       const folder = context.request.query.get("folder") ?? "";
       return showFolder(context, { connection, folder });
@@ -52,10 +54,16 @@ async function showConnections({ call }: SignedInContext): Promise<VaultPageAnsw
     title: "Storage",
     body: (
       <>
-        <h1>Storage</h1>
+        <div className="title">
+          <h1>Storage</h1>
+          <a className="button primary" href={ADD_CONNECTION}>
+            Connect a storage
+          </a>
+        </div>
         {items.length === 0 ? (
           <EmptyState>
-            No storage is connected. Connect one with <code>croft vault connection create</code>.
+            No storage is connected. <a href={ADD_CONNECTION}>Connect one</a>: a WebDAV server, a
+            bucket of S3, a drive of a vendor, or a folder of this server.
           </EmptyState>
         ) : (
           <ul className="list" data-rows>
@@ -189,7 +197,8 @@ function Items({
   connection: string;
   items: readonly z.output<typeof itemShape>[];
 }) {
-  if (items.length === 0) return <EmptyState>The folder is empty.</EmptyState>;
+  if (items.length === 0)
+    return <EmptyState>The folder is empty. Upload files into it below.</EmptyState>;
   return (
     <table className="documents">
       <thead>

@@ -50,7 +50,9 @@ async function showTrash(
         <h1>Trash</h1>
         <Alert text={failed} />
         {items.length === 0 ? (
-          <EmptyState>The trash is empty.</EmptyState>
+          <EmptyState>
+            The trash is empty. What you delete in this storage can be restored from here.
+          </EmptyState>
         ) : (
           <Form {...form}>
             <button name="action" value="empty" className="danger">

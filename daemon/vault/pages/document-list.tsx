@@ -87,43 +87,6 @@ export function DocumentTable({ documents }: { documents: readonly WireDocument[
   );
 }
 
-/** Pictures up to this size are shown in tiles as they are: nothing makes smaller ones. */
-const TILE_BYTES_MAX = 4_000_000;
-
-export function Tiles({ documents }: { documents: readonly WireDocument[] }) {
-  return (
-    <ul className="tiles" data-rows>
-      {documents.map((each) => (
-        <li key={each.id} data-row>
-          <Thumbnail document={each} />
-          <div className="found">
-            <Choose id={each.id} name={each.filename} />
-            <DocumentLink document={each} />
-          </div>
-          <span className="quiet">{toSizeText(each.size_bytes)}</span>{" "}
-          <Status id={each.id} status={each.status} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const shownInTiles = /^image\/(?:avif|bmp|gif|jpeg|png|webp)$/;
-
-function Thumbnail({
-  document: { id, content_type: type, size_bytes: size },
-}: {
-  document: WireDocument;
-}) {
-  return shownInTiles.test(type) && size <= TILE_BYTES_MAX ? (
-    <img className="thumbnail" src={`${toDocumentPath(id)}/raw`} alt="" loading="lazy" />
-  ) : (
-    <div className="thumbnail" aria-hidden="true">
-      {toKind(type)}
-    </div>
-  );
-}
-
 export function Choose({ id, name }: { id: string; name: string }) {
   return <input type="checkbox" name="id" value={id} aria-label={`Choose ${name}`} />;
 }

@@ -13,6 +13,7 @@ import { ensureTopic, ShareFields, shareWith, showInvitations } from "./document
 import { Name, Status, toConfirmation, toKind, toSizeText } from "./elements.tsx";
 import { type ShownFile, showPreview, toFramed } from "./preview.tsx";
 import { HOME, LINKS, SHARED, toDocumentPath, toTopicPath } from "./addresses.ts";
+import { sendThumbnail } from "./tiles.tsx";
 import {
   open,
   type SignedInContext,
@@ -50,6 +51,7 @@ export function documentPages(): VaultPageRoute[] {
       });
     }),
     open("/vault/d/:id/raw", ({ call }, { id }) => sendBytes(call, id, "inline")),
+    open("/vault/d/:id/thumbnail", ({ call }, { id }) => sendThumbnail(call, id)),
     open("/vault/d/:id/download", ({ call }, { id }) => sendBytes(call, id, "attachment")),
   ];
 }

@@ -4,7 +4,8 @@ import { searchEndpoints } from "../../contract/vault/search.ts";
 import { topicEndpoints } from "../../contract/vault/topics.ts";
 import { EmptyState, Pager } from "../../pages/elements.tsx";
 import { toPageNumber } from "../../pages/page.ts";
-import { Choose, DocumentLink, DocumentTable, Selection, Tiles, Topics } from "./document-list.tsx";
+import { Choose, DocumentLink, DocumentTable, Selection, Topics } from "./document-list.tsx";
+import { Tiles } from "./tiles.tsx";
 import { Name, Passage, toSizeText } from "./elements.tsx";
 import { ADD, HOME, toItemPath, TRASH } from "./addresses.ts";
 import {
@@ -99,7 +100,10 @@ async function showList(context: SignedInContext, choice: Choice): Promise<Vault
                 No documents yet. <a href={ADD}>Add some</a>.
               </>
             ) : (
-              "No document has this topic."
+              <>
+                No document has this topic. Choose some in <a href={HOME}>Documents</a>, and press
+                Topics.
+              </>
             )}
           </EmptyState>
         ) : (
@@ -149,7 +153,10 @@ async function showResults(context: SignedInContext, choice: Choice): Promise<Va
         <Head choice={choice} topics={await listTopics(context)} />
         {problem === undefined ? null : <p className="notice">{problem}</p>}
         {items.length === 0 ? (
-          <EmptyState>Nothing was found.</EmptyState>
+          <EmptyState>
+            Nothing was found. Try fewer words, the beginning of one with a star (invo*), or the
+            search by meaning.
+          </EmptyState>
         ) : (
           <Selection token={session.formToken} back={toHref(choice, {})}>
             <p className="quiet">{`${total.toLocaleString("en-US")} found`}</p>

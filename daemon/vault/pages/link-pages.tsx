@@ -5,7 +5,7 @@ import { Alert, EmptyState, Pager, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import type { CallOperation } from "../../pages/operations.ts";
 import { toPageNumber } from "../../pages/page.ts";
-import { LINKS } from "./addresses.ts";
+import { HOME, LINKS } from "./addresses.ts";
 import { Name, toSizeText } from "./elements.tsx";
 import {
   open,
@@ -43,7 +43,8 @@ async function showLinks(context: SignedInContext, failed?: string): Promise<Vau
         <Alert text={failed} />
         {items.length === 0 ? (
           <EmptyState>
-            No links. The page of a document makes one, and so do several chosen documents.
+            No links. Open a document, or choose several in <a href={HOME}>Documents</a>, and press
+            Link. A link to receive files is made below.
           </EmptyState>
         ) : (
           <ul className="list" data-rows>

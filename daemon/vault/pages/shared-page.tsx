@@ -1,14 +1,14 @@
 import { shareEndpoints } from "../../contract/vault/shares.ts";
 import { EmptyState, Pager, Tabs, Time } from "../../pages/elements.tsx";
 import { toPageNumber } from "../../pages/page.ts";
-import { SHARED, toDocumentPath } from "./addresses.ts";
+import { HOME, SHARED, toDocumentPath } from "./addresses.ts";
 import { Name } from "./elements.tsx";
 import { open, type VaultPageRoute } from "./vault-page.ts";
 
 const PER_PAGE = 50;
 
 /** The documents that others share with the caller, and those that the caller shares. */
-export const sharedPage: VaultPageRoute = open(SHARED, async ({ request, call }) => {
+export const sharedPage: VaultPageRoute = open(SHARED, async ({ request, call, session }) => {
   const isGiven = request.query.get("by") === "me";
   const page = toPageNumber(request);
   const query = { page: String(page), per_page: String(PER_PAGE) };
@@ -30,7 +30,17 @@ export const sharedPage: VaultPageRoute = open(SHARED, async ({ request, call })
         />
         {items.length === 0 ? (
           <EmptyState>
-            {isGiven ? "You share no documents." : "Nobody shares a document with you."}
+            {isGiven ? (
+              <>
+                You share no documents. Open one, or choose several in <a href={HOME}>Documents</a>,
+                and press Share.
+              </>
+            ) : (
+              <>
+                Nobody shares a document with you. People who do so name your handle,{" "}
+                <Name>{session.caller.handle}</Name>, or your e-mail address.
+              </>
+            )}
           </EmptyState>
         ) : (
           <ul className="list" data-rows>

@@ -43,7 +43,10 @@ async function showTrash(
         <h1>Trash</h1>
         <Alert text={failed} />
         {items.length === 0 ? (
-          <EmptyState>The trash is empty.</EmptyState>
+          <EmptyState>
+            The trash is empty. Deleted documents wait here, and can be restored, before they are
+            deleted for ever.
+          </EmptyState>
         ) : (
           <Form {...form}>
             <button name="action" value="empty" className="danger">

@@ -28,6 +28,12 @@ export const objectColumns: readonly ObjectColumn[] = [
   },
   { table: "vault_document_versions", hash: "sha256", size: "size_bytes", where: "1 = 1" },
   {
+    table: "vault_document_thumbnails",
+    hash: "sha256",
+    size: "size_bytes",
+    where: "sha256 IS NOT NULL",
+  },
+  {
     table: "vault_document_uploads",
     hash: "object_sha256",
     size: "NULL",

@@ -135,6 +135,49 @@ describe("an inbox", () => {
     for (const name of await readdir(inbox)) await rm(join(inbox, name));
   });
 
+  test("shows its owner the files that wait and why others were refused, and tries them again on request", async () => {
+    await mkdir(join(daemon.home, "inbox", "mira"), { recursive: true });
+    await look();
+    await writeFile(join(inbox, "e\\f.txt"), "x");
+    await settle();
+    await writeFile(join(inbox, "new.txt"), "new");
+    const state = await mira.request("/api/inbox");
+    expect(state).toMatchObject({
+      status: 200,
+      json: {
+        is_enabled: true,
+        folder: "inbox/mira",
+        problem: null,
+        files: [
+          { name: "e\\f.txt", status: "refused", reason: expect.stringContaining("name") },
+          { name: "new.txt", status: "waiting", reason: null, size_bytes: 3 },
+        ],
+      },
+    });
+    expect((await noah.request("/api/inbox")).json.files).toEqual([]);
+    expect((await daemon.request("/api/inbox")).status).toBe(401);
+
+    const retry = (json: object, person = mira) =>
+      person.request("/api/inbox/retry", { method: "POST", json });
+    expect(await retry({ name: "new.txt" })).toMatchObject({ status: 404 });
+    expect(await retry({ name: "../mira/e\\f.txt" })).toMatchObject({ status: 404 });
+    expect(await retry({}, noah)).toMatchObject({ status: 200, json: { retried: 0 } });
+    expect(await retry({ name: "e\\f.txt" })).toMatchObject({ status: 200, json: { retried: 1 } });
+    expect(await readdir(inbox)).not.toContain("e\\f.txt.error.txt");
+
+    // A program that may write into the folder must not read the daemon's files by it.
+    const secret = join(daemon.home, "secret.txt");
+    await writeFile(secret, "the daemon's own");
+    for (const make of [symlink, link]) {
+      await make(secret, join(inbox, "e\\f.txt.error.txt"));
+      const { text } = await mira.request("/api/inbox");
+      expect(text).toContain('"refused"');
+      expect(text).not.toContain("daemon's own");
+      await rm(join(inbox, "e\\f.txt.error.txt"));
+    }
+    for (const name of await readdir(inbox)) await rm(join(inbox, name));
+  });
+
   test("takes a file of each account, and not those of a deactivated one or of a name without an account", async () => {
     await mkdir(join(daemon.home, "inbox", "stranger"));
     await look();
@@ -158,5 +201,19 @@ describe("an inbox", () => {
     expect(await readdir(outside)).toEqual(["secret.txt"]);
     expect(daemon.log.some(({ message }) => message === "inbox folder is not used")).toBe(true);
     await rm(outside, { recursive: true });
+  });
+});
+
+test("an inbox that is off says so to its owner", async () => {
+  await using off = await startTestDaemon();
+  const ida = createPerson(off, "ida", "192.0.2.9");
+  await ida.register();
+  await ida.signIn();
+  expect(await ida.request("/api/inbox")).toMatchObject({
+    status: 200,
+    json: { is_enabled: false, problem: expect.stringContaining("CROFT_INBOX=on"), files: [] },
+  });
+  expect(await ida.request("/api/inbox/retry", { method: "POST", json: {} })).toMatchObject({
+    status: 409,
   });
 });

@@ -79,6 +79,46 @@ test("a file that an app shares is taken without a token only when the browser i
   expect((await folders.mira.request("/api/documents?q=phone")).json.total).toBe(1);
 });
 
+test("a storage is connected by the form of its kind, whose secrets are in no address and are not shown again", async () => {
+  const kinds = await mira.open("/vault/c/add");
+  for (const title of ["WebDAV server", "S3-compatible storage", "Google Drive"])
+    expect(kinds.text).toContain(title);
+  expect(kinds.text).toContain("CROFT_GOOGLE_CLIENT_ID");
+  expect(kinds.text).not.toContain("kind=google_drive");
+  expect((await mira.open("/vault/c/add?kind=none")).status).toBe(404);
+  const form = await mira.open("/vault/c/add?kind=webdav");
+  expect(form.text).toMatch(/<form[^>]*action="\/vault\/c\/add"[^>]*method="post"/);
+  expect(form.text).toContain('type="password"');
+
+  const send = (fields: Readonly<Record<string, string>>, who = mira) =>
+    who.submit("/vault/c/add", { display_name: "Mine", ...fields }, "/vault/c/add");
+  const secret = "not-to-be-seen-again";
+  const refused = await send({
+    kind: "webdav",
+    "setting.url": "ftp://dav.example.org/",
+    "setting.username": "mira",
+    "setting.password": secret,
+  });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain("Only addresses that begin with https:// or http://");
+  expect(refused.text).toContain("ftp://dav.example.org/");
+  expect(refused.text).not.toContain(secret);
+  const google = await send({ kind: "google_drive" });
+  expect(google.status).toBe(422);
+  expect(google.text).toContain("is not set up on this server");
+  expect((await send({ kind: "local_folder", "setting.root": "/etc" })).text).toContain(
+    "not below your own folder",
+  );
+
+  const connected = await send({ kind: "local_folder", "setting.root": "." });
+  expect(connected.status).toBe(303);
+  expect(locationOf(connected)).toMatch(/^\/vault\/c\/[0-9a-f-]{36}$/);
+  const { items } = (await folders.mira.request("/api/cloud/connections")).json;
+  expect(items).toMatchObject([{ provider: "local_folder", display_name: "Mine" }]);
+  expect((await send({ kind: "local_folder", form_token: "x" })).status).toBe(403);
+  await folders.mira.request(`/api/cloud/connections/${items[0].id}`, { method: "DELETE" });
+});
+
 test("folders of a connection are listed, filled, renamed, moved and emptied by forms of their owner only", async () => {
   const { base, folder } = await connectFolder(folders, folders.mira, "disk");
   const id = base.split("/").at(-1) ?? "";

@@ -82,7 +82,8 @@ function readPage(
   }
 }
 
-function assertPixels(bytes: Uint8Array): void {
+/** Refuses a picture with more than `PIXELS_MAX` pixels with `too_large`, before it is decoded. */
+export function assertPixels(bytes: Uint8Array): void {
   const { width, height } = sizeOf(bytes);
   if (width * height > PIXELS_MAX) throw new Unreadable("too_large");
 }
@@ -162,7 +163,8 @@ function toLines(table: string): string[] {
   return [...lines.values()].map((words) => words.join(" "));
 }
 
-function sizeOf(bytes: Uint8Array): ReturnType<typeof imageSize> {
+/** Reads the size and orientation in the header of a picture. */
+export function sizeOf(bytes: Uint8Array): ReturnType<typeof imageSize> {
   try {
     return imageSize(bytes);
   } catch (error) {

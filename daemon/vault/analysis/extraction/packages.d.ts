@@ -1,4 +1,4 @@
-// Types of modules without their own: the parts that ocr.ts and pdf-js.ts use.
+// Types of modules without their own: the parts that croft uses.
 
 declare module "tesseract.js-core/tesseract-core-simd-lstm.js" {
   /** Tesseract's C++ interface; results of 0 mean success. */
@@ -12,14 +12,42 @@ declare module "tesseract.js-core/tesseract-core-simd-lstm.js" {
     End(): void;
   }
 
+  /** A decoded picture of Leptonica. */
+  export interface Pix {
+    get_w(): number;
+    get_h(): number;
+    /** Bits of a pixel. */
+    get_d(): number;
+    /** Samples of a pixel: 4 with transparency. */
+    get_spp(): number;
+    /** 32-bit words of a row. */
+    get_wpl(): number;
+    get_colormap(): object;
+  }
+
+  /** Numbers are addresses in the memory of the module. */
   export interface TesseractModule {
     readonly TessBaseAPI: new () => TessBaseApi;
     readonly FS: { writeFile(path: string, bytes: Uint8Array): void; unlink(path: string): void };
+    readonly Pix: new () => Pix;
+    _malloc(bytes: number): number;
+    _free(address: number): void;
+    /** Decodes a file in memory; 0 when it is damaged. */
+    _pixReadMem(address: number, bytes: number): number;
+    _emscripten_bind_Pix_get_data_0(pix: number): number;
+    _emscripten_bind_PixColormap_get_array_0(colormap: number): number;
+    _emscripten_bind_PixColormap_get_n_0(colormap: number): number;
+    wrapPointer(address: number, type: new () => Pix): Pix;
+    getPointer(object: object): number;
   }
 
   export default function createModule(options: {
     readonly print: (line: string) => void;
     readonly printErr: (line: string) => void;
+    readonly instantiateWasm?: (
+      imports: WebAssembly.Imports,
+      done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+    ) => WebAssembly.Exports;
   }): Promise<TesseractModule>;
 }
 

@@ -10,6 +10,7 @@ import {
 } from "./ocr.ts";
 import { refuseDamaged, Unreadable, type UnreadableReason, toBudgetMs } from "./outcome.ts";
 import { readAnnotations } from "./pdf-annotations.ts";
+import { hasHugePicture } from "./pdf-images.ts";
 import { openPdf } from "./pdf-js.ts";
 import { type Fragment, toReadingOrder } from "./pdf-layout.ts";
 import { drawScannedPage, hasPicture } from "./scanned-page.ts";
@@ -32,8 +33,11 @@ export async function extractPdf(
   recognizes: boolean,
   clock: () => number = processorMs,
 ): Promise<UnreadableReason | undefined> {
-  await using pdf = await openPdf(await readFile(path));
-  const scans = recognizes ? createScanReader(sink, clock) : createScanFinder();
+  const bytes = await readFile(path);
+  await using pdf = await openPdf(bytes);
+  // Of a page whose picture is left out, nothing else says so.
+  const unseen = hasHugePicture(bytes) ? "too_large" : undefined;
+  const scans = recognizes ? createScanReader(sink, unseen, clock) : createScanFinder(unseen);
   const readingMs = READING_SHARE * toBudgetMs((await stat(path)).size);
   const deadline = clock() + readingMs + (recognizes ? RECOGNITION_MS : 0);
   let isOutOfTime = false;
@@ -113,22 +117,30 @@ interface ScanReader {
   close(): void;
 }
 
-/** Reads nothing, and looks for pages whose text would have to be recognized. */
-function createScanFinder(): ScanReader {
+/**
+ * Reads nothing, and looks for pages whose text would have to be recognized.
+ * @param unseen why a page without a picture may miss one
+ */
+function createScanFinder(unseen: UnreadableReason | undefined): ScanReader {
   let missing: UnreadableReason | undefined;
   return {
     get missing() {
       return missing;
     },
     async read(page) {
-      if (missing === undefined && (await hasPicture(page))) missing = "ocr_off";
+      if (missing === "ocr_off") return;
+      missing = (await hasPicture(page)) ? "ocr_off" : (missing ?? unseen);
     },
     close: () => undefined,
   };
 }
 
 /** Recognizes pages until a limit of pages or time. */
-function createScanReader(sink: TextSink, clock: () => number): ScanReader {
+function createScanReader(
+  sink: TextSink,
+  unseen: UnreadableReason | undefined,
+  clock: () => number,
+): ScanReader {
   const endsAt = clock() + RECOGNITION_MS;
   let recognizer: Recognizer | undefined;
   let pages = 0;
@@ -144,7 +156,10 @@ function createScanReader(sink: TextSink, clock: () => number): ScanReader {
         return;
       }
       const picture = await drawScannedPage(page);
-      if (picture === undefined) return;
+      if (picture === undefined) {
+        missing ??= unseen;
+        return;
+      }
       if (picture === "undecodable") {
         missing ??= "damaged";
         return;

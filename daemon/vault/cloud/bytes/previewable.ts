@@ -28,3 +28,19 @@ export function isPreviewable(contentType: string | undefined): boolean {
 export function toEssence(contentType: string | undefined): string {
   return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
+
+/** Types of which there may be a thumbnail: the bytes decide. */
+const drawable: ReadonlySet<string> = new Set([
+  "image/apng",
+  "image/bmp",
+  "image/gif",
+  "image/jpeg",
+  "image/png",
+  "image/tiff",
+  "image/webp",
+]);
+
+/** Whether files of this type may be drawn as a thumbnail. */
+export function isDrawable(contentType: string | undefined): boolean {
+  return drawable.has(toEssence(contentType));
+}

@@ -51,7 +51,7 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
   };
   const open = (uploads: { upload(input: FormUpload): Promise<unknown> } = { upload }) =>
     createInbox({
-      ...{ db, folder, clock: () => clock.now },
+      ...{ db, folder, clock: () => clock.now, isEnabled: true },
       uploads: { upload: (_caller, input) => uploads.upload(input) },
       log: { info: () => undefined, warn: () => undefined },
     });

@@ -139,6 +139,18 @@ describe("recognition of scanned pages", () => {
     expect(await extractPdf(path, createTextSink(), true)).toBe("too_large");
   });
 
+  test("reports a page whose picture has too many pixels as too large, not as one without text", async () => {
+    const bomb = { width: 8_000, height: 8_000, rows: Buffer.alloc(8) };
+    const path = join(folder, "huge");
+    await writeFile(path, scannedPdf(bomb));
+    for (const recognizes of [false, true])
+      expect(await extract({ path, filename: "scan.pdf", recognizes })).toMatchObject(
+        unreadable("too_large"),
+      );
+    await writeFile(path, Buffer.concat([PDF, Buffer.from("<< /Width 9 /Height 900000000 >>")]));
+    expect(await extractPdf(path, createTextSink(), false)).toBe(undefined);
+  });
+
   test("reads scans of offices, whose pictures are in JBIG2 or JPEG 2000", async () => {
     const scans = [
       scannedPdf({ ...receipt, rows: jbig2(receipt) }, { encoding: "/Filter/JBIG2Decode" }),

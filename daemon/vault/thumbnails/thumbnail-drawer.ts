@@ -1,0 +1,84 @@
+import { createWriteStream } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createOwner } from "../../../storage/owner.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import { AppError } from "../../errors.ts";
+import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
+import type { Drawing, DrawingInput } from "./drawing/draw.ts";
+
+export type ThumbnailDrawer = ReturnType<typeof createThumbnailDrawer>;
+
+/** Processor time of one file. A photo takes a second, the first page of a PDF less. */
+const BUDGET_MS = 15_000;
+const IDLE_MS = 30_000;
+const IDLE_BYTES_MAX = 320 * 1024 * 1024;
+/** Files that wait: those of four pages of tiles, of one account those of two. */
+const WAITING_MAX = 200;
+const WAITING_PER_ACCOUNT_MAX = 100;
+const RETRY_SECONDS = 5;
+
+/** Draws thumbnails of untrusted files in a separate process, one at a time, accounts in turn. */
+export function createThumbnailDrawer({
+  tmp,
+  newId,
+  program,
+}: {
+  /** A private folder for the files that the process reads. */
+  readonly tmp: string;
+  readonly newId: () => string;
+  /** Runs the script of the process. */
+  readonly program: ScriptProgram;
+}) {
+  const pool = createProcessPool<DrawingInput, Drawing>({
+    scriptUrl: new URL("./drawing/drawing.process.ts", import.meta.url),
+    program,
+    queue: {
+      lengthMax: WAITING_MAX,
+      lengthPerCallerMax: WAITING_PER_ACCOUNT_MAX,
+      sizeMax: WAITING_MAX,
+    },
+    idleMs: IDLE_MS,
+    idleBytesMax: IDLE_BYTES_MAX,
+  });
+
+  return {
+    /**
+     * Reads a stream to its end, destroys it in any case, and returns the thumbnail, or why there is none. Refuses with
+     * `unavailable` when too many files wait. Throws errors of the stream.
+     */
+    async draw(content: Readable, caller: AccountId): Promise<Drawing> {
+      await using owner = createOwner();
+      owner.own(content);
+      const path = join(tmp, `draw-${newId()}`);
+      try {
+        const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
+        await pipeline(content, target);
+        const outcome = await pool.run({ path }, { budgetMs: BUDGET_MS, caller, size: 1 });
+        switch (outcome.kind) {
+          case "done":
+            return outcome.value;
+          case "timed_out":
+            return { kind: "undrawable", reason: "timed_out" };
+          case "out_of_memory":
+            return { kind: "undrawable", reason: "too_complex" };
+          case "queue_full":
+            throw new AppError("unavailable", "Too many thumbnails wait. Try again in a moment.", {
+              retryAfterSeconds: RETRY_SECONDS,
+            });
+          case "not_started":
+          case "failed":
+            throw outcome.error;
+        }
+      } finally {
+        await unlink(path).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "ENOENT") throw error;
+        });
+      }
+    },
+
+    close: (): Promise<void> => pool.close(),
+  };
+}

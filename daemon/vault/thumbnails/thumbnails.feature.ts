@@ -1,0 +1,24 @@
+// daemon/vault/thumbnails: small pictures of documents. thumbnails.service.ts keeps them, thumbnail-drawer.ts runs drawing/ in a
+// process of its own.
+import { documentEndpoints } from "../../contract/vault/documents.ts";
+import type { VaultFeature } from "../feature.ts";
+import { handle } from "../handle.ts";
+import { createThumbnailDrawer } from "./thumbnail-drawer.ts";
+import { createThumbnails, type ThumbnailsDeps } from "./thumbnails.service.ts";
+
+export type VaultThumbnailsDeps = Omit<ThumbnailsDeps, "drawer"> & {
+  readonly drawing: Parameters<typeof createThumbnailDrawer>[0];
+};
+
+export function createVaultThumbnails(deps: VaultThumbnailsDeps) {
+  const drawer = createThumbnailDrawer(deps.drawing);
+  const thumbnails = createThumbnails({ ...deps, drawer });
+  return {
+    routes: [
+      handle(documentEndpoints.getDocumentThumbnail, ({ caller, params }) =>
+        thumbnails.get(caller, params.document_id),
+      ),
+    ],
+    close: () => drawer.close(),
+  } satisfies VaultFeature;
+}

@@ -1,0 +1,130 @@
+import { Readable } from "node:stream";
+import type { Database } from "../../../storage/engine/database.ts";
+import { createLocks } from "../../../storage/locks.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
+import {
+  findDocument,
+  type VaultDocument,
+} from "../../../storage/tables/vault/documents/documents.ts";
+import {
+  findThumbnail,
+  saveThumbnail,
+  type Thumbnail,
+} from "../../../storage/tables/vault/documents/thumbnails.ts";
+import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
+import { AppError } from "../../errors.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
+import type { UnreadableReason } from "../analysis/extraction/outcome.ts";
+import type { VaultCaller } from "../caller.ts";
+import { isDrawable } from "../cloud/bytes/previewable.ts";
+import { type Documents, toObjectBytes } from "../documents/documents.service.ts";
+import { writeObject } from "../documents/write-object.ts";
+import type { ThumbnailDrawer } from "./thumbnail-drawer.ts";
+
+export interface ThumbnailsDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  readonly documents: Pick<Documents, "getReadable" | "open">;
+  readonly drawer: Pick<ThumbnailDrawer, "draw">;
+}
+
+export type Thumbnails = ReturnType<typeof createThumbnails>;
+
+/** Larger files are not drawn. */
+const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Small pictures of documents. They are drawn when they are first asked for, kept as objects for the content that they show,
+ * and deleted with the document. A file that cannot be drawn is read once.
+ */
+export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDeps) {
+  const locks = createLocks();
+
+  async function find(document: VaultDocument): Promise<Thumbnail | undefined> {
+    const kept = await findThumbnail(db, document.id);
+    if (kept?.contentSha256 !== document.sha256) return undefined;
+    if (kept.sha256 === undefined) return kept;
+    return (await store.has(kept.sha256, kept.sizeBytes ?? 0)) ? kept : undefined;
+  }
+
+  async function make(document: VaultDocument): Promise<Thumbnail> {
+    const drawn = await drawDocument(document);
+    const object =
+      drawn.kind === "drawn"
+        ? await writeObject(store, Readable.from([Buffer.from(drawn.png)]), () => undefined)
+        : undefined;
+    return db.transaction(async (tx) => {
+      const now = await findDocument(tx, document.id);
+      if (now?.sha256 !== document.sha256)
+        throw new AppError("not_found", "The document has changed. Get its thumbnail again.");
+      return saveThumbnail(tx, {
+        documentId: document.id,
+        contentSha256: document.sha256,
+        sha256: object?.sha256,
+        sizeBytes: object?.size,
+        reason: drawn.kind === "drawn" ? undefined : drawn.reason,
+      });
+    });
+  }
+
+  async function drawDocument(document: VaultDocument): ReturnType<ThumbnailDrawer["draw"]> {
+    const tooLarge = { kind: "undrawable", reason: "too_large" } as const;
+    if (document.sizeBytes > SOURCE_BYTES_MAX) return tooLarge;
+    const bytes = await documents.open(document);
+    try {
+      if ((bytes.size ?? 0) > SOURCE_BYTES_MAX) return tooLarge;
+      return await drawer.draw(await bytes.open(), document.userId);
+    } finally {
+      bytes.release?.();
+    }
+  }
+
+  return {
+    /** Returns the thumbnail of a document that the caller may see. Refuses with `not_found` where there is none. */
+    async get(caller: VaultCaller, id: DocumentId): Promise<BytesAnswer> {
+      const document = await documents.getReadable(caller, id);
+      if (!isDrawable(document.contentType)) throw noThumbnail("unsupported_format");
+      const thumbnail =
+        (await find(document)) ??
+        (await locks.withLocks([id], async () => (await find(document)) ?? make(document)));
+      return toAnswer(thumbnail);
+    },
+  };
+
+  function toAnswer({ sha256, sizeBytes = 0, createdAt, reason }: Thumbnail): BytesAnswer {
+    if (sha256 === undefined)
+      throw noThumbnail((reason ?? "unsupported_format") as UnreadableReason);
+    return {
+      status: 200,
+      headers: {
+        "Content-Disposition": "inline",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cache-Control": "private, no-cache",
+      },
+      bytes: {
+        ...toObjectBytes(store, { sha256, sizeBytes }, createdAt),
+        contentType: "image/png",
+      },
+    };
+  }
+}
+
+function noThumbnail(reason: UnreadableReason): AppError {
+  return new AppError("not_found", `This document has no thumbnail: ${reasons[reason]}.`);
+}
+
+const OTHER_FORMAT = "only pictures are drawn";
+
+const reasons: Readonly<Record<UnreadableReason, string>> = {
+  unsupported_format: OTHER_FORMAT,
+  legacy_format: OTHER_FORMAT,
+  encrypted: "it has a password",
+  damaged: "the file is damaged",
+  too_complex: "it takes too much memory",
+  no_text: OTHER_FORMAT,
+  ocr_off: OTHER_FORMAT,
+  too_large: "it has too many pixels or bytes",
+  timed_out: "it takes too long to draw",
+  provider_error: "the connected storage failed",
+};

@@ -1,0 +1,150 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Bitmap, turn } from "../../../../daemon/vault/thumbnails/drawing/bitmap.ts";
+import { draw } from "../../../../daemon/vault/thumbnails/drawing/draw.ts";
+import { drawPicture } from "../../../../daemon/vault/thumbnails/drawing/picture.ts";
+import { writePng } from "../../../../daemon/vault/thumbnails/drawing/png.ts";
+import { png as bitPng, receipt } from "../../../support/scans.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "croft-thumbnails-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function drawFile(content: Uint8Array) {
+  const path = join(folder, "file");
+  await writeFile(path, content);
+  return draw({ path });
+}
+
+/** Draws a file, and reads what was drawn. */
+async function drawn(content: Uint8Array): Promise<Bitmap> {
+  const drawing = await drawFile(content);
+  if (drawing.kind !== "drawn") throw new Error(drawing.reason);
+  return drawPicture(drawing.png, Infinity);
+}
+
+const colorAt = ({ width, data }: Bitmap, x: number, y: number): string =>
+  Buffer.from(data.subarray((y * width + x) * 3, (y * width + x) * 3 + 3)).toString("hex");
+
+/** Makes a PNG file of any type; `rows` have their filter bytes. */
+function png(
+  { width, height, type, bits = 8 }: { width: number; height: number; type: number; bits?: number },
+  rows: Buffer,
+  ...more: readonly (readonly [string, Buffer])[]
+): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([bits, type], 8);
+  const chunks = [
+    ["IHDR", header],
+    ...more,
+    ["IDAT", deflateSync(rows)],
+    ["IEND", Buffer.alloc(0)],
+  ];
+  return Buffer.concat([
+    Buffer.from("89504e470d0a1a0a", "hex"),
+    ...(chunks as [string, Buffer][]).flatMap(([name, content]) => {
+      const body = Buffer.concat([Buffer.from(name), content]);
+      const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+      length.writeUInt32BE(content.length);
+      sum.writeUInt32BE(crc32(body));
+      return [length, body, sum];
+    }),
+  ]);
+}
+
+const row = (hex: string, times = 1) => Buffer.from(`00${hex.repeat(times)}`, "hex");
+
+describe("a thumbnail of a picture", () => {
+  test("has the colors of the picture, at most 288 pixels a side", async () => {
+    const width = 1200;
+    const data = Buffer.concat(
+      Array.from({ length: 300 }, () =>
+        Buffer.from("c80000".repeat(width / 2) + "0000c8".repeat(width / 2), "hex"),
+      ),
+    );
+    const small = await drawn(writePng({ width, height: 300, data }));
+    expect([small.width, small.height]).toEqual([288, 72]);
+    expect([colorAt(small, 0, 0), colorAt(small, 287, 71)]).toEqual(["c80000", "0000c8"]);
+  });
+
+  test("keeps small pictures at their size, however thin", async () => {
+    const thin = { width: 1, height: 9_000, data: new Uint8Array(27_000).fill(80) };
+    expect(await drawn(writePng(thin))).toMatchObject({ width: 1, height: 288 });
+    const dot = { width: 1, height: 1, data: Uint8Array.of(8, 16, 24) };
+    expect(await drawn(writePng(dot))).toMatchObject(dot);
+  });
+
+  test("reads palettes, grays of 1, 8 and 16 bits, and shows transparency on white", async () => {
+    const palette = png({ width: 2, height: 1, type: 3 }, row("0001"), [
+      "PLTE",
+      Buffer.from("6480c8ff0000", "hex"),
+    ]);
+    const shown = await drawn(palette);
+    expect([colorAt(shown, 0, 0), colorAt(shown, 1, 0)]).toEqual(["6480c8", "ff0000"]);
+    const gray = await drawn(png({ width: 1, height: 1, type: 0 }, row("40")));
+    expect(colorAt(gray, 0, 0)).toBe("404040");
+    const deep = await drawn(png({ width: 1, height: 1, type: 0, bits: 16 }, row("40aa")));
+    expect(colorAt(deep, 0, 0)).toBe("404040");
+    const clear = await drawn(png({ width: 2, height: 1, type: 6 }, row("00000000ff0000ff")));
+    expect([colorAt(clear, 0, 0), colorAt(clear, 1, 0)]).toEqual(["ffffff", "ff0000"]);
+    const bits = await drawn(bitPng(receipt));
+    expect(bits).toMatchObject({ width: 288 });
+    expect(colorAt(bits, 0, 0)).toBe("ffffff");
+  });
+
+  test.each([
+    [1, "abcdef", 2],
+    [2, "badcfe", 2],
+    [3, "fedcba", 2],
+    [4, "efcdab", 2],
+    [5, "acebdf", 3],
+    [6, "ecafdb", 3],
+    [7, "fdbeca", 3],
+    [8, "bdface", 3],
+  ])("is turned as orientation %i of Exif says", (orientation, expected, width) => {
+    const toBitmap = (text: string, columns: number) => ({
+      width: columns,
+      height: text.length / columns,
+      data: Uint8Array.from([...text].flatMap((letter) => Array(3).fill(letter.charCodeAt(0)))),
+    });
+    // The rows of the file: ab, cd, ef.
+    expect(turn(toBitmap("abcdef", 2), orientation)).toEqual(toBitmap(expected, width));
+  });
+});
+
+describe("a hostile picture", () => {
+  test("of too many pixels is refused before it is decoded", async () => {
+    const bomb = png({ width: 100_000, height: 100_000, type: 2 }, row("000000"));
+    expect(await drawFile(bomb)).toEqual({ kind: "undrawable", reason: "too_large" });
+  });
+
+  test("that ends early, has no pixels or is no picture has no thumbnail", async () => {
+    const whole = bitPng(receipt);
+    const damaged = { kind: "undrawable", reason: "damaged" };
+    expect(await drawFile(whole.subarray(0, whole.length - 200))).toEqual(damaged);
+    expect(await drawFile(png({ width: 0, height: 0, type: 2 }, row("")))).toEqual(damaged);
+    const text = Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>");
+    expect(await drawFile(text)).toEqual({ kind: "undrawable", reason: "unsupported_format" });
+    expect(await drawFile(Buffer.alloc(0))).toMatchObject({ kind: "undrawable" });
+  });
+
+  test("of a GIF shows the first of its pictures, and none for a frame larger than the screen", async () => {
+    const frame = "2c00000000010001000002024c0100";
+    const head = "47494638396101000100800000ff00000000ff";
+    expect(colorAt(await drawn(Buffer.from(`${head}${frame}${frame}3b`, "hex")), 0, 0)).toMatch(
+      /^(?:ff0000|0000ff)$/,
+    );
+    const huge = "2c00000000ffffffff0002024c0100";
+    expect(await drawFile(Buffer.from(`${head}${huge}3b`, "hex"))).toEqual({
+      kind: "undrawable",
+      reason: "damaged",
+    });
+  });
+});
