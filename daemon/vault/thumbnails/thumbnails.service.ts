@@ -28,8 +28,6 @@ export interface ThumbnailsDeps {
   readonly drawer: Pick<ThumbnailDrawer, "draw">;
 }
 
-export type Thumbnails = ReturnType<typeof createThumbnails>;
-
 /** Larger files are not drawn. */
 const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
 
