@@ -73,7 +73,7 @@ test("a picture has a thumbnail, for those who see the document and as long as i
   expect(second.headers.get("etag")).not.toBe(etag);
   await owner.request(path, { method: "DELETE" });
   expect(await get(owner, id)).toMatchObject({ status: 404 });
-});
+}, 180_000);
 
 test("a file that cannot be drawn is refused with the reason, and at once the next time", async () => {
   const person = await signedIn();
