@@ -13,11 +13,14 @@ import {
 } from "../../../storage/tables/vault/documents/thumbnails.ts";
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { AppError } from "../../errors.ts";
-import type { BytesAnswer } from "../../http/handle.ts";
 import type { UnreadableReason } from "../analysis/extraction/outcome.ts";
 import type { VaultCaller } from "../caller.ts";
 import { isDrawable } from "../cloud/bytes/previewable.ts";
-import { type Documents, toObjectBytes } from "../documents/documents.service.ts";
+import {
+  type DocumentBytes,
+  type Documents,
+  toObjectBytes,
+} from "../documents/documents.service.ts";
 import { writeObject } from "../documents/write-object.ts";
 import type { ThumbnailDrawer } from "./thumbnail-drawer.ts";
 
@@ -78,33 +81,21 @@ export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDep
   }
 
   return {
-    /** Returns the thumbnail of a document that the caller may see. Refuses with `not_found` where there is none. */
-    async get(caller: VaultCaller, id: DocumentId): Promise<BytesAnswer> {
+    /** Returns the PNG of a document that the caller may see. Refuses with `not_found` where there is none. */
+    async get(caller: VaultCaller, id: DocumentId): Promise<DocumentBytes> {
       const document = await documents.getReadable(caller, id);
       if (!isDrawable(document.contentType)) throw noThumbnail("unsupported_format");
       const thumbnail =
         (await find(document)) ??
         (await locks.withLocks([id], async () => (await find(document)) ?? make(document)));
-      return toAnswer(thumbnail);
+      return toPicture(thumbnail);
     },
   };
 
-  function toAnswer({ sha256, sizeBytes = 0, createdAt, reason }: Thumbnail): BytesAnswer {
+  function toPicture({ sha256, sizeBytes = 0, createdAt, reason }: Thumbnail): DocumentBytes {
     if (sha256 === undefined)
       throw noThumbnail((reason ?? "unsupported_format") as UnreadableReason);
-    return {
-      status: 200,
-      headers: {
-        "Content-Disposition": "inline",
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "Cache-Control": "private, no-cache",
-      },
-      bytes: {
-        ...toObjectBytes(store, { sha256, sizeBytes }, createdAt),
-        contentType: "image/png",
-      },
-    };
+    return toObjectBytes(store, { sha256, sizeBytes }, createdAt);
   }
 }
 
