@@ -15,12 +15,13 @@ import { toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
+import type { GrantedOrganization } from "../opened.ts";
+import { assertOwns, findPerson, reopenOrganization } from "./organization-access.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export type Members = ReturnType<typeof createMembers>;
 
-/** The members of organizations. Every function throws `not_found` for an organization that the caller may not see. */
+/** The members of organizations. */
 export function createMembers({ db }: { readonly db: Database }) {
   return {
     /**
@@ -28,12 +29,10 @@ export function createMembers({ db }: { readonly db: Database }) {
      * visible accounts with a public membership.
      */
     async list(
-      name: string,
+      opened: GrantedOrganization,
       { isPublicOnly, ...window }: PageWindow & { readonly isPublicOnly: boolean },
       caller: ForgeCaller | undefined,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-      const rest = isPublicOnly ? "/public_members" : "/members";
-      const opened = await openOrganization(db, name, caller, rest);
       const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
       return listMembers(db, opened.organization.id, {
         ...toRows(window),
@@ -43,13 +42,11 @@ export function createMembers({ db }: { readonly db: Database }) {
 
     /** Throws `not_found` unless the user is a member. Only members and owners see a private membership. */
     async assertIsOne(
-      name: string,
+      opened: GrantedOrganization,
       member: string,
       caller: ForgeCaller | undefined,
       isPublicOnly: boolean,
     ): Promise<void> {
-      const rest = `/${isPublicOnly ? "public_members" : "members"}/${encodeURIComponent(member)}`;
-      const opened = await openOrganization(db, name, caller, rest);
       const user = await findPerson(db, member, caller);
       const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
       const isFound = seesAll ? isMember : isPublicMember;
@@ -60,13 +57,12 @@ export function createMembers({ db }: { readonly db: Database }) {
      * Removes a user from the organization and its teams; idempotent. Throws `forbidden` unless the caller owns the
      * organization or is that user, `unprocessable` for the last owner.
      */
-    async remove(name: string, member: string, caller: ForgeCaller): Promise<void> {
-      const rest = `/members/${encodeURIComponent(member)}`;
+    async remove(opened: GrantedOrganization, member: string, caller: ForgeCaller): Promise<void> {
       const isSelf = member.toLowerCase() === caller.user.lowerName;
-      const open = isSelf ? openOrganization : openAsOwner;
       await db.transaction(async (tx) => {
-        const { organization } = await open(tx, name, caller, rest);
-        await removeMember(tx, organization.id, await findPerson(tx, member, caller));
+        const current = await reopenOrganization(tx, opened);
+        if (!isSelf) assertOwns(current);
+        await removeMember(tx, current.organization.id, await findPerson(tx, member, caller));
       });
     },
 
@@ -75,20 +71,17 @@ export function createMembers({ db }: { readonly db: Database }) {
      * `not_found` for a user who is not a member.
      */
     async setPublic(
-      name: string,
+      opened: GrantedOrganization,
       member: string,
       isPublic: boolean,
       caller: ForgeCaller,
     ): Promise<void> {
-      const rest = `/public_members/${encodeURIComponent(member)}`;
       await db.transaction(async (tx) => {
-        const opened = await openOrganization(tx, name, caller, rest);
-        if (!opened.isMember && !opened.isOwner)
-          throw new AppError("forbidden", "Must be an organization member");
+        const { organization, isOwner } = await reopenOrganization(tx, opened);
         const user = await findPerson(tx, member, caller);
-        if (user.id !== caller.user.id && !opened.isOwner)
+        if (user.id !== caller.user.id && !isOwner)
           throw new AppError("forbidden", "Cannot change member visibility");
-        const { id } = opened.organization;
+        const { id } = organization;
         if (!(await isMember(tx, id, user.id))) throw notFound();
         await updateMembership(tx, id, user.id, isPublic);
       });

@@ -48,7 +48,7 @@ function toGranted(
   grant: GrantedOrganization["grant"],
 ): GrantedOrganization {
   const { role } = grant.permission;
-  if (role === "owner" && !opened.isOwner) throw notAnOwner();
+  if (role === "owner") assertOwns(opened);
   if (role === "member" && !opened.isMember && !opened.isOwner)
     throw new AppError("forbidden", "Must be an organization member");
   return { ...opened, grant };
@@ -89,18 +89,6 @@ async function open(
   const owns =
     viewer !== undefined && (viewer.isAdmin || (await isOwner(db, organization.id, viewer.id)));
   return { organization, isMember: belongs, isOwner: owns };
-}
-
-/** Finds an organization as `openOrganization` does, and throws `forbidden` unless the caller owns it. */
-export async function openAsOwner(
-  db: Queries,
-  name: string,
-  caller: ForgeCaller,
-  rest = "",
-): Promise<OpenedOrganization> {
-  const opened = await openOrganization(db, name, caller, rest);
-  if (!opened.isOwner) throw notAnOwner();
-  return opened;
 }
 
 /** A team with its organization and the role of the caller. */
@@ -148,6 +136,11 @@ export async function openTeamAsOwner(
   const opened = await openTeam(db, id, caller);
   if (!opened.isOwner) throw notAnOwner();
   return opened;
+}
+
+/** Refuses with `forbidden` a caller who does not own the organization. */
+export function assertOwns({ isOwner }: OpenedOrganization): void {
+  if (!isOwner) throw notAnOwner();
 }
 
 /** Returns the visibilities of the teams that the caller may see without belonging to them. */

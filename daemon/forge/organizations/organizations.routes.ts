@@ -5,10 +5,11 @@ import { isVisibility } from "../../contract/forge/common.ts";
 import { memberEndpoints } from "../../contract/forge/organizations/members.ts";
 import { organizationEndpoints } from "../../contract/forge/organizations/organizations.ts";
 import type { Route } from "../../http/handle.ts";
+import { page } from "../../http/serve.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import type { NewOrganization, Organizations } from "./organizations.service.ts";
 import { toUserView } from "../accounts/user.view.ts";
-import { handle } from "../handle.ts";
+import { handle, serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Members } from "./members.service.ts";
 import {
@@ -44,8 +45,8 @@ function allOrganizationRoutes({
       return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
     }),
     handle(adminOrgEndpoints.listOwnOrganizations, async ({ caller, query }) => {
-      const { organizations: page, total } = await organizations.listOwn(query, caller);
-      return { status: 200, body: page.map((each) => toOrganizationView(each, urls)), total };
+      const { organizations: own, total } = await organizations.listOwn(query, caller);
+      return { status: 200, body: own.map((each) => toOrganizationView(each, urls)), total };
     }),
     handle(adminOrgEndpoints.createOrganization, async ({ params, body }) => {
       // The administrators' request has neither an address nor the access of teams.
@@ -53,9 +54,9 @@ function allOrganizationRoutes({
       const made = await organizations.create(params.username, input);
       return { status: 201, body: toOrganizationView(made, urls) };
     }),
-    handle(adminOrgEndpoints.getOrganization, async ({ caller, params }) => ({
+    handle(adminOrgEndpoints.getOrganization, async ({ opened }) => ({
       status: 200,
-      body: toOrganizationView(await organizations.get(params.org, caller), urls),
+      body: toOrganizationView(opened.organization, urls),
     })),
   ];
 }
@@ -68,43 +69,37 @@ function ownOrganizationRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(organizationEndpoints.listVisibleOrganizations, async ({ caller, query }) => {
-      const { users, total } = await ownOrganizations.listVisible(query, caller);
-      return { status: 200, body: users.map((each) => toOrganizationView(each, urls)), total };
+    ...serve(organizationEndpoints, {
+      listVisibleOrganizations: async ({ caller, query }) => {
+        const { users, total } = await ownOrganizations.listVisible(query, caller);
+        return page(
+          users.map((each) => toOrganizationView(each, urls)),
+          total,
+        );
+      },
+      createOwnOrganization: async ({ caller, body }) =>
+        toOrganizationView(await ownOrganizations.create(toNewOrganization(body), caller), urls),
+      editOrganization: async ({ opened, body }) =>
+        toOrganizationView(await ownOrganizations.edit(opened, toEdit(body)), urls),
+      deleteOrganization: ({ opened }) => ownOrganizations.remove(opened),
+      renameOrganization: ({ opened, body }) => ownOrganizations.rename(opened, body.new_name),
+      listOrganizationsOfUser: async ({ caller, params, query }) => {
+        const found = await ownOrganizations.listOf(params.username, query, caller);
+        return page(
+          found.organizations.map((each) => toOrganizationView(each, urls)),
+          found.total,
+        );
+      },
+      getOrganizationPermissions: async ({ caller, params: { username, org } }) =>
+        toPermissionsView(await ownOrganizations.getPermissions(username, org, caller)),
     }),
-    handle(organizationEndpoints.createOwnOrganization, async ({ caller, body }) => {
-      const made = await ownOrganizations.create(toNewOrganization(body), caller);
-      return { status: 201, body: toOrganizationView(made, urls) };
-    }),
-    handle(organizationEndpoints.editOrganization, async ({ caller, params, body }) => {
-      const edited = await ownOrganizations.edit(params.org, toEdit(body), caller);
-      return { status: 200, body: toOrganizationView(edited, urls) };
-    }),
-    handle(organizationEndpoints.deleteOrganization, async ({ caller, params }) => {
-      await ownOrganizations.remove(params.org, caller);
+    handle(avatarEndpoints.setOrganizationAvatar, async ({ opened, body }) => {
+      await ownOrganizations.setAvatar(opened, body.image);
       return { status: 204 };
     }),
-    handle(organizationEndpoints.renameOrganization, async ({ caller, params, body }) => {
-      await ownOrganizations.rename(params.org, body.new_name, caller);
+    handle(avatarEndpoints.deleteOrganizationAvatar, async ({ opened }) => {
+      await ownOrganizations.removeAvatar(opened);
       return { status: 204 };
-    }),
-    handle(avatarEndpoints.setOrganizationAvatar, async ({ caller, params, body }) => {
-      await ownOrganizations.setAvatar(params.org, body.image, caller);
-      return { status: 204 };
-    }),
-    handle(avatarEndpoints.deleteOrganizationAvatar, async ({ caller, params }) => {
-      await ownOrganizations.removeAvatar(params.org, caller);
-      return { status: 204 };
-    }),
-    handle(organizationEndpoints.listOrganizationsOfUser, async ({ caller, params, query }) => {
-      const found = await ownOrganizations.listOf(params.username, query, caller);
-      const body = found.organizations.map((each) => toOrganizationView(each, urls));
-      return { status: 200, body, total: found.total };
-    }),
-    handle(organizationEndpoints.getOrganizationPermissions, async ({ caller, params }) => {
-      const { username, org } = params;
-      const permissions = await ownOrganizations.getPermissions(username, org, caller);
-      return { status: 200, body: toPermissionsView(permissions) };
     }),
   ];
 }
@@ -116,39 +111,35 @@ function memberRoutes({
   readonly members: Members;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(memberEndpoints.listMembers, async ({ caller, params, query }) => {
-      const window = { ...query, isPublicOnly: false };
-      const { users, total } = await members.list(params.org, window, caller);
-      return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)), total };
-    }),
-    handle(memberEndpoints.getMember, async ({ caller, params }) => {
-      await members.assertIsOne(params.org, params.member, caller, false);
-      return { status: 204 };
-    }),
-    handle(memberEndpoints.deleteMember, async ({ caller, params }) => {
-      await members.remove(params.org, params.member, caller);
-      return { status: 204 };
-    }),
-    handle(memberEndpoints.listPublicMembers, async ({ caller, params, query }) => {
-      const window = { ...query, isPublicOnly: true };
-      const { users, total } = await members.list(params.org, window, caller);
-      const body = users.map((user) => toUserView(user, caller?.user, urls));
-      return { status: 200, body, total };
-    }),
-    handle(memberEndpoints.getPublicMember, async ({ caller, params }) => {
-      await members.assertIsOne(params.org, params.member, caller, true);
-      return { status: 204 };
-    }),
-    handle(memberEndpoints.publicizeMember, async ({ caller, params }) => {
-      await members.setPublic(params.org, params.member, true, caller);
-      return { status: 204 };
-    }),
-    handle(memberEndpoints.concealMember, async ({ caller, params }) => {
-      await members.setPublic(params.org, params.member, false, caller);
-      return { status: 204 };
-    }),
-  ];
+  return serve(memberEndpoints, {
+    listMembers: async ({ opened, caller, query }) => {
+      const { users, total } = await members.list(
+        opened,
+        { ...query, isPublicOnly: false },
+        caller,
+      );
+      return page(
+        users.map((user) => toUserView(user, caller.user, urls)),
+        total,
+      );
+    },
+    getMember: ({ opened, caller, params }) =>
+      members.assertIsOne(opened, params.member, caller, false),
+    deleteMember: ({ opened, caller, params }) => members.remove(opened, params.member, caller),
+    listPublicMembers: async ({ opened, caller, query }) => {
+      const { users, total } = await members.list(opened, { ...query, isPublicOnly: true }, caller);
+      return page(
+        users.map((user) => toUserView(user, caller?.user, urls)),
+        total,
+      );
+    },
+    getPublicMember: ({ opened, caller, params }) =>
+      members.assertIsOne(opened, params.member, caller, true),
+    publicizeMember: ({ opened, caller, params }) =>
+      members.setPublic(opened, params.member, true, caller),
+    concealMember: ({ opened, caller, params }) =>
+      members.setPublic(opened, params.member, false, caller),
+  });
 }
 
 function toNewOrganization(

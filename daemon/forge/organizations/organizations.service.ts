@@ -15,7 +15,6 @@ import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/use
 import type { Emit } from "../events.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openOrganization } from "./organization-access.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { nameTakenText, targetIsOrganization, userNotFound } from "../refusals.ts";
 import { assertUsableName } from "../accounts/names.ts";
@@ -106,14 +105,6 @@ export function createOrganizations({ db, cursors, random, emit }: Organizations
       } catch (error) {
         throw isConflict(error) && error.constraint?.includes("lower_name") ? taken() : error;
       }
-    },
-
-    /**
-     * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the
-     * caller's token is public-only.
-     */
-    async get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser> {
-      return (await openOrganization(db, name, caller)).organization;
     },
   };
 }

@@ -25,7 +25,8 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
+import type { GrantedOrganization } from "../opened.ts";
+import { findPerson, openOrganization, reopenOrganization } from "./organization-access.ts";
 
 /** Changes of an organization. Undefined members stay unchanged. */
 export type OrganizationEdit = Undefinable<
@@ -63,7 +64,7 @@ export interface OwnOrganizationsDeps {
 
 export type OwnOrganizations = ReturnType<typeof createOwnOrganizations>;
 
-/** Organizations that users create and run. Changes throw `forbidden` unless the caller owns the organization. */
+/** Organizations that users create and run. */
 export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
   const { db, cursors, organizations, avatars, dependents } = deps;
   return {
@@ -98,10 +99,10 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     },
 
     /** Throws `unprocessable` for a malformed e-mail address. */
-    async edit(name: string, edit: OrganizationEdit, caller: ForgeCaller): Promise<ForgeUser> {
+    async edit(opened: GrantedOrganization, edit: OrganizationEdit): Promise<ForgeUser> {
       if (edit.email !== undefined) assertEmail(edit.email);
       return db.transaction(async (tx) => {
-        const { organization } = await openAsOwner(tx, name, caller);
+        const { organization } = await reopenOrganization(tx, opened);
         const changes = Object.fromEntries(
           Object.entries(edit).filter(([, value]) => value !== undefined),
         );
@@ -113,9 +114,9 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     },
 
     /** Deletes an organization with its teams. Throws `unprocessable` while it owns repositories or packages. */
-    async remove(name: string, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedOrganization): Promise<void> {
       await db.transaction(async (tx) => {
-        const { organization } = await openAsOwner(tx, name, caller);
+        const { organization } = await reopenOrganization(tx, opened);
         for (const dependent of dependents) await dependent.assertNoneOwned(tx, organization);
         for (const dependent of dependents) await dependent.forget?.(tx, organization);
         await deleteUser(tx, organization);
@@ -123,20 +124,17 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     },
 
     /** Renames an organization; the former name redirects. Throws `unprocessable` for an invalid or taken name. */
-    async rename(name: string, newName: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller, "/rename");
+    async rename({ organization }: GrantedOrganization, newName: string): Promise<void> {
       await renameUser({ db, dependents, kind: "organization" }, organization.name, newName);
     },
 
     /** Sets the picture of an organization. Throws as `Avatars.set` does. */
-    async setAvatar(name: string, image: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+    async setAvatar({ organization }: GrantedOrganization, image: string): Promise<void> {
       await avatars.set(organization, image);
     },
 
     /** Restores the drawn picture of an organization. */
-    async removeAvatar(name: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+    async removeAvatar({ organization }: GrantedOrganization): Promise<void> {
       await avatars.remove(organization);
     },
 

@@ -21,18 +21,18 @@ export function teamRoutes({
 }): Route[] {
   const toView = ({ team, organization }: TeamDetails) => toTeamView(team, organization, urls);
   return [
-    handle(teamEndpoints.listTeams, async ({ caller, params, query }) => {
-      const { teams: page, total } = await teams.list(params.org, query, caller, undefined);
+    handle(teamEndpoints.listTeams, async ({ opened, caller, query }) => {
+      const { teams: page, total } = await teams.list(opened, query, caller, undefined);
       return { status: 200, body: page.map(toView), total };
     }),
-    handle(teamEndpoints.searchTeams, async ({ caller, params, query }) => {
+    handle(teamEndpoints.searchTeams, async ({ opened, caller, query }) => {
       const { q: term, include_desc: word } = query;
       const search = { term, includesDescription: word === "" || isTrueWord(word) };
-      const { teams: page, total } = await teams.list(params.org, query, caller, search);
+      const { teams: page, total } = await teams.list(opened, query, caller, search);
       return { status: 200, body: { ok: true, data: page.map(toView) }, total };
     }),
-    handle(teamEndpoints.createTeam, async ({ caller, params, body }) => {
-      const made = await teams.create(params.org, toNewTeam(body.name, body), caller);
+    handle(teamEndpoints.createTeam, async ({ opened, body }) => {
+      const made = await teams.create(opened, toNewTeam(body.name, body));
       return { status: 201, body: toView(made) };
     }),
     handle(teamEndpoints.listOwnTeams, async ({ caller, query }) => {

@@ -27,14 +27,14 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
+import type { GrantedOrganization } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { assertNotLastOwner, endTeamMembership } from "./members.service.ts";
 import {
   findPerson,
-  openAsOwner,
-  openOrganization,
   openTeam,
   openTeamAsOwner,
+  reopenOrganization,
   visibleTeams,
 } from "./organization-access.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
@@ -73,20 +73,18 @@ const reservedNames = new Set(["new", "search"]);
 export type Teams = ReturnType<typeof createTeams>;
 
 /**
- * The teams of organizations. Every function throws `not_found` for an organization or a team that the caller may not see,
- * and changes throw `forbidden` unless the caller owns the organization.
+ * The teams of organizations. Every function with the id of a team throws `not_found` for one that the caller may not
+ * see, and a change of one `forbidden` unless the caller owns the organization.
  */
 export function createTeams({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Returns a page of the teams that the caller may see, the owners first, then by name, and their count. */
     async list(
-      name: string,
+      opened: GrantedOrganization,
       window: PageWindow,
       caller: ForgeCaller,
       search: { readonly term: string; readonly includesDescription: boolean } | undefined,
     ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
-      const rest = search === undefined ? "/teams" : "/teams/search";
-      const opened = await openOrganization(db, name, caller, rest);
       const { organization } = opened;
       // No stored text has a NUL.
       if (search?.term.includes("\0")) return { teams: [], total: 0 };
@@ -122,10 +120,10 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
     /**
      * Throws `unprocessable` for a taken or reserved name, and when the organization has the maximum number of teams.
      */
-    async create(name: string, input: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
+    async create(opened: GrantedOrganization, input: NewTeam): Promise<TeamDetails> {
       assertUsableName(input.name);
       return db.transaction(async (tx) => {
-        const { organization } = await openAsOwner(tx, name, caller, "/teams");
+        const { organization } = await reopenOrganization(tx, opened);
         const orgId = organization.id;
         await assertNameFree(tx, orgId, input.name);
         if ((await countTeams(tx, orgId)) >= TEAMS_MAX)

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { anyone, bytes, empty, forgeUser } from "../../endpoint.ts";
+import { organization } from "../../permission.ts";
 import { requiredText } from "../common.ts";
 
 /** The largest picture in base64, with the JSON around it. */
@@ -55,6 +56,7 @@ export const avatarEndpoints = {
       path: "/api/v1/orgs/:org/avatar",
       params,
       gate: forgeUser("organization"),
+      on: organization("owner"),
     },
     ({ remove, operation }) => ({
       setOrganizationAvatar: operation({

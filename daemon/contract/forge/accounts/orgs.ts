@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { anyoneWithin, forgeUser, siteAdmin } from "../../endpoint.ts";
+import { organization } from "../../permission.ts";
 import {
   bindingNames,
   optionalFlag,
@@ -102,6 +103,7 @@ export const adminOrgEndpoints = {
       params: z.object({ org: z.string() }),
       shape: organizationShape,
       gate: anyoneWithin("organization"),
+      on: organization("viewer"),
     },
     ({ get }) => ({
       getOrganization: get("An organization by name"),

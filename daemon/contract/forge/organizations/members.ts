@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
+import { organization } from "../../permission.ts";
 import { userShape } from "../accounts/users.ts";
 import { organizationParams } from "./organizations.ts";
 
@@ -13,6 +14,7 @@ export const memberEndpoints = {
       id: { member: z.string() },
       shape: userShape,
       gate: forgeUser("organization"),
+      on: organization("viewer"),
     },
     ({ list, remove, operation }) => ({
       listMembers: list(
@@ -39,6 +41,7 @@ export const memberEndpoints = {
       id: { member: z.string() },
       shape: userShape,
       gate: openTo("organization"),
+      on: organization("viewer"),
     },
     ({ list, remove, operation }) => ({
       listPublicMembers: list("The members of an organization who show their membership, by name"),
@@ -56,8 +59,11 @@ export const memberEndpoints = {
         item: true,
         summary: "Show a membership: your own, or as an owner of the organization",
         replies: { 204: empty },
+        on: organization("member"),
       }),
-      concealMember: remove("Hide a membership: your own, or as an owner of the organization"),
+      concealMember: remove("Hide a membership: your own, or as an owner of the organization", {
+        on: organization("member"),
+      }),
     }),
   ),
 };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
+import { organization } from "../../permission.ts";
 import { requiredText, usernameParams } from "../common.ts";
 import { newOrganizationBody, organizationEditBody, organizationShape } from "../accounts/orgs.ts";
 
@@ -30,10 +31,11 @@ export const organizationEndpoints = {
       editOrganization: edit(
         "Change an organization that you own; absent members stay as they are",
         organizationEditBody,
+        { on: organization("owner") },
       ),
       deleteOrganization: remove(
         "Delete an organization that you own and that owns no repositories and packages",
-        { refuses: [422] },
+        { refuses: [422], on: organization("owner") },
       ),
       renameOrganization: operation({
         method: "POST",
@@ -42,6 +44,7 @@ export const organizationEndpoints = {
         summary: "Rename an organization that you own; its former name redirects",
         body: z.object({ new_name: requiredText() }),
         replies: { 204: empty },
+        on: organization("owner"),
       }),
     }),
   ),

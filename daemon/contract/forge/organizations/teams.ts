@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
-import { repository } from "../../permission.ts";
+import { organization, repository } from "../../permission.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
 import {
   optionalFlag,
@@ -51,6 +51,7 @@ export const teamEndpoints = {
       params: organizationParams,
       shape: teamShape,
       gate: forgeUser("organization"),
+      on: { read: organization("viewer"), change: organization("owner") },
     },
     ({ list, create, operation }) => ({
       listTeams: list("The teams of an organization that you may see, the owners first"),
