@@ -11,16 +11,24 @@ import { command } from "../../tree/command.ts";
 
 const permissions = ["view", "download"] as const;
 
+/** The document and the permission of a new share, whether its recipient has an account or not. */
+const documentArgument = {
+  "<document>": "the document's id, or its name if only one has it",
+} as const;
+const newPermission = {
+  "--permission <permission>": {
+    help: "view shows it in place only",
+    choices: permissions,
+    default: "view",
+  },
+} as const;
+
 export const entries: readonly Entry[] = [
   command("create", "Share a document with a user", {
-    args: { "<document>": "the document's id, or its name if only one has it" },
+    args: documentArgument,
     flags: {
       "--to <handle>": { help: "the user who gets it", required: true },
-      "--permission <permission>": {
-        help: "view shows it in place only",
-        choices: permissions,
-        default: "view",
-      },
+      ...newPermission,
     },
     calls: [...findDocumentOperations, vault.createShare],
     output: resourceOf(vault.createShare, 201),
@@ -44,14 +52,10 @@ export const entries: readonly Entry[] = [
     },
   }),
   command("invite", "Share a document with an e-mail address", {
-    args: { "<document>": "the document's id, or its name if only one has it" },
+    args: documentArgument,
     flags: {
       "--email <address>": { help: "the address that gets the invitation", required: true },
-      "--permission <permission>": {
-        help: "view shows it in place only",
-        choices: permissions,
-        default: "view",
-      },
+      ...newPermission,
     },
     calls: [...findDocumentOperations, vault.createInvitation],
     output: resourceOf(vault.createInvitation, 201),
