@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { allEndpoints } from "../daemon/contract/all.ts";
 import type { Endpoint } from "../daemon/contract/endpoint.ts";
-import { findGaps, readAnswers } from "./support/answers.ts";
+import { findGaps, readAnswers, UNSEEN_MAX } from "./support/answers.ts";
 import type { RunResults } from "./support/reporter.ts";
 
 interface Check {
@@ -135,9 +135,19 @@ async function runTests(args: readonly string[], isWhole: boolean): Promise<RunR
 /** Compares the answers of all tests with the contract. Returns the failures. */
 async function checkAnswers(file: string): Promise<readonly string[]> {
   const gaps = findGaps(allEndpoints as readonly Endpoint[], await readAnswers(file));
-  const seen = gaps.declared - gaps.unseen.length;
-  console.log(`\n${seen} of ${gaps.declared} declared answers of operations were seen.`);
+  const { unseen } = gaps;
+  const byStatus = Map.groupBy(unseen, (answer) => answer.split(" ")[1]);
+  const counts = [...byStatus].toSorted().map(([status, all]) => `${status}: ${all.length}`);
+  console.log(
+    `\n${gaps.declared - unseen.length} of ${gaps.declared} declared answers of operations were seen. ` +
+      `${unseen.length} were not, at most ${UNSEEN_MAX} may be (${counts.join(", ")}).`,
+  );
   return [
+    ...(unseen.length > UNSEEN_MAX
+      ? [
+          `${unseen.length} declared answers were not seen, ${UNSEEN_MAX} may be: ${unseen.join(", ")}`,
+        ]
+      : []),
     ...gaps.uncalled.map((name) => `no test calls ${name}`),
     ...gaps.unsuccessful.map((name) => `no test sees ${name} succeed`),
     ...gaps.undeclared.map((answer) => `the contract does not declare ${answer}`),

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomInt } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { createGitClient } from "../support/forge/git-client.ts";
 import { createNpmClient, findNpm } from "../support/forge/npm-client.ts";
 import { createServerDatabases } from "../support/storage/postgres-server.ts";
+import { countKills, limitOfKills } from "../support/kills.ts";
 import { skipUnless } from "../support/skip.ts";
 
 // Daemons in processes of their own, whose packages lie in a bucket. Each takes a second or two to start.
@@ -287,5 +288,105 @@ onServer.describe("two daemons on one database and one bucket", () => {
       for (const daemon of [first, second]) expect(await daemon.end("SIGTERM")).toBe(0);
     },
     SLOW_MS,
+  );
+
+  const kills = countKills(4);
+  onServer(
+    "lose nothing that was acknowledged while either is killed, and the other one goes on",
+    async () => {
+      await using bucket = await startS3Server();
+      await using one = await makeHome(bucket, {
+        CROFT_DATABASE_URL: await databases.create(),
+        CROFT_MASTER_KEY: "07".repeat(32),
+      });
+      await using two = await makeHome(bucket, {
+        ...one.env,
+        CROFT_REPOSITORIES_DIR: join(one.home, "repositories"),
+      });
+      const Authorization = `token ${await one.initialise()}`;
+      const homes = [one, two];
+      const daemons = [await one.serve(), await two.serve()];
+      await using _daemons = {
+        async [Symbol.asyncDispose]() {
+          for (const daemon of daemons) await daemon[Symbol.asyncDispose]();
+        },
+      };
+      const send = (at: number, method: string, path: string, body?: object | string) =>
+        fetch(`${daemons[at % 2]?.url}${path}`, {
+          method,
+          headers: { Authorization, "Content-Type": "application/json" },
+          ...(body === undefined
+            ? {}
+            : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+        });
+      const cabin = "/api/v1/repos/keeper/cabin";
+      await send(0, "POST", "/api/v1/user/repos", { name: "cabin", auto_init: true });
+      const writes: readonly ((at: number) => readonly [string, string, object | string])[] = [
+        (at) => ["POST", `${cabin}/issues`, { title: `Shelf ${at}` }],
+        (at) => ["POST", `${cabin}/contents/file-${at}.txt`, { content: "eA==" }],
+        (at) => ["PUT", `/api/packages/keeper/generic/pack/${at}/f`, `bytes ${at}`],
+      ];
+      /** The numbers of the acknowledged writes of each kind. */
+      const acknowledged = writes.map((): number[] => []);
+      const statuses = new Set<number>();
+      let isOver = false;
+      const writer = async (kind: number) => {
+        // A last one at each daemon once both are back.
+        for (let at = 0; !isOver || at % 4 !== 0; at += 1) {
+          const [method, path, body] = writes[kind]?.(at) ?? ["GET", "/", ""];
+          // A killed daemon answers nothing; the client does not know what became of its request.
+          const answer = await send(at, method, path, body).catch(() => undefined);
+          if (answer === undefined) continue;
+          statuses.add(answer.status);
+          await answer.body?.cancel();
+          if (answer.ok) acknowledged[kind]?.push(at);
+        }
+      };
+      const writing = Promise.all(writes.map((_, kind) => writer(kind)));
+      for (let kill = 0; kill < kills; kill += 1) {
+        const before = acknowledged.flat().length;
+        await expect.poll(() => acknowledged.flat().length).toBeGreaterThan(before + randomInt(9));
+        await daemons[kill % 2]?.end("SIGKILL");
+        const alone = await send(kill + 1, "POST", `${cabin}/issues`, { title: `Alone ${kill}` });
+        expect(alone.status).toBe(201);
+        const home = homes[kill % 2];
+        if (home !== undefined) daemons[kill % 2] = await home.serve();
+      }
+      isOver = true;
+      await writing;
+      expect([...statuses].filter((status) => status === 500)).toEqual([]);
+      const [issues = [], files = [], packages = []] = acknowledged;
+      for (const at of [0, 1]) {
+        const titles: string[] = [];
+        for (let page = 1, more = true; more; page += 1) {
+          const answer = await send(at, "GET", `${cabin}/issues?limit=50&page=${page}`);
+          const list = (await answer.json()) as { title: string }[];
+          titles.push(...list.map(({ title }) => title));
+          more = list.length > 0;
+        }
+        expect(titles).toEqual(expect.arrayContaining(issues.map((number) => `Shelf ${number}`)));
+        expect(new Set(titles).size).toBe(titles.length);
+        const tree = await send(at, "GET", `${cabin}/contents`);
+        const names = ((await tree.json()) as { name: string }[]).map(({ name }) => name);
+        expect(names).toEqual(expect.arrayContaining(files.map((number) => `file-${number}.txt`)));
+        for (const number of packages) {
+          const read = await send(at, "GET", `/api/packages/keeper/generic/pack/${number}/f`);
+          expect(await read.text()).toBe(`bytes ${number}`);
+        }
+        // Both write on.
+        for (const write of writes) {
+          const [method, path, body] = write(1_000_000 + at);
+          expect((await send(at, method, path, body)).status).toBe(201);
+        }
+      }
+      await using git = await createGitClient();
+      const fsck = await git.in(
+        "",
+        `--git-dir=${join(one.home, "repositories/keeper/cabin.git")}`,
+        "fsck",
+      );
+      expect(fsck).toMatchObject({ exitCode: 0 });
+    },
+    limitOfKills(kills),
   );
 });
