@@ -4,10 +4,13 @@ import { toAuthorization } from "../../outbound/git-gateway.ts";
 import type { Credentials } from "./remote-address.ts";
 import {
   type Dialect,
+  type FoundReview,
   issueNumber,
   type SourceComment,
   type SourceIssue,
   type SourceRelease,
+  type SourceReview,
+  type SourceReviewLine,
 } from "./source.ts";
 
 // The lists of Gitea's and GitHub's APIs have nearly the same items. Texts are made storable and cut to the limits of croft's
@@ -176,6 +179,90 @@ const comment = z
     };
   });
 
+/** Pending reviews and requests belong to their server. */
+const reviewStates: Readonly<Record<string, SourceReview["state"] | undefined>> = {
+  APPROVED: "approved",
+  REQUEST_CHANGES: "changes_requested",
+  COMMENT: "comment",
+};
+
+const PATH_MAX = 4_096;
+/** Of the part of a diff that a comment on a line is shown with. */
+const HUNK_MAX = 16_384;
+const commitId = z
+  .string()
+  .nullish()
+  .transform((id) => (isCommit(id) ? id : ""));
+const place = z.int().min(0).max(2_000_000_000).nullish();
+
+const review = z.object({
+  id: z.int().min(1),
+  state: z.string(),
+  body: text(BODY_MAX),
+  user,
+  original_author: originalAuthor,
+  commit_id: commitId,
+  stale: z.boolean().nullish(),
+  dismissed: z.boolean().nullish(),
+  comments_count: z.number().nullish(),
+  submitted_at: moment,
+  updated_at: optionalMoment,
+});
+
+function readReview(item: unknown): FoundReview | undefined {
+  const found = review.parse(item);
+  const state = reviewStates[found.state];
+  if (state === undefined) return undefined;
+  const { submitted_at: createdAt, updated_at: updatedAt = createdAt } = found;
+  return {
+    id: found.id,
+    hasLines: (found.comments_count ?? 0) > 0,
+    review: {
+      state,
+      body: found.body,
+      author: found.original_author || found.user,
+      commitId: found.commit_id,
+      isStale: found.stale === true,
+      isDismissed: found.dismissed === true,
+      createdAt,
+      updatedAt: Math.max(updatedAt, createdAt),
+    },
+  };
+}
+
+const reviewLine = z
+  .object({
+    path: text(PATH_MAX).pipe(z.string().min(1)),
+    body: text(BODY_MAX),
+    user,
+    original_author: originalAuthor,
+    resolver: z.object({ login: text(100) }).nullish(),
+    position: place,
+    original_position: place,
+    commit_id: commitId,
+    original_commit_id: commitId,
+    diff_hunk: text(HUNK_MAX),
+    created_at: moment,
+    updated_at: moment,
+  })
+  .transform((found, context): SourceReviewLine => {
+    const isNew = (found.position ?? 0) > 0;
+    const line = (isNew ? found.position : found.original_position) ?? 0;
+    if (line < 1) context.addIssue({ code: "custom", message: "of no line" });
+    return {
+      path: found.path,
+      side: isNew ? "new" : "old",
+      line,
+      body: found.body,
+      author: found.original_author || found.user,
+      commitId: found.original_commit_id || found.commit_id,
+      hunk: found.diff_hunk,
+      resolver: found.resolver?.login,
+      createdAt: found.created_at,
+      updatedAt: Math.max(found.updated_at, found.created_at),
+    };
+  });
+
 const asset = z.object({
   name: text(255),
   browser_download_url: z.string().max(4096).refine(isWebUrl),
@@ -259,6 +346,12 @@ export const gitea: Dialect = {
     pulls: { path: "/pulls?state=all&sort=oldest", read: readers.readPull },
     comments: { path: "/issues/comments", read: readers.readComment },
   },
+  reviews: {
+    path: (number) => `/pulls/${number}/reviews`,
+    read: readReview,
+    linesPath: (number, id) => `/pulls/${number}/reviews/${id}/comments`,
+    readLine: (item) => reviewLine.parse(item),
+  },
 };
 
 /** GitHub, and GitHub Enterprise below `/api/v3` of any other server. */
@@ -289,4 +382,5 @@ export const github: Dialect = {
       read: readers.readComment,
     },
   },
+  reviews: undefined,
 };

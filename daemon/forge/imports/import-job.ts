@@ -14,7 +14,9 @@ import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
+import { findImportedPull } from "../../../storage/tables/forge/issues/issues.ts";
 import { gitea, github } from "./dialects.ts";
+import { writeReviews } from "./import-reviews.ts";
 import { IMPORT_KIND, importParts, type ImportPart } from "./import-parts.ts";
 import type { createLargeFileImport } from "./import-large-files.ts";
 import type { createReleaseImport } from "./import-releases.ts";
@@ -64,6 +66,8 @@ interface OpenImport {
   readonly importLargeFiles: ReturnType<ImportJobDeps["openLargeFiles"]>;
   readonly signal: AbortSignal;
 }
+
+type SourceReviews = Awaited<ReturnType<ImportSource["readReviews"]>>;
 
 /** Thrown in the transaction of a page when the import was cancelled or deleted meanwhile. */
 class ImportEnded extends Error {}
@@ -174,6 +178,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
       const { written, ...rest } = await importLargeFiles(page, signal);
       return { page: { ...rest, malformed: 0 }, write: async (): Promise<Written> => written };
     }
+    if (part === "reviews") return prepareReviews(page, target, source, signal);
     if (part === "labels") {
       const read = await source.read(part, page, signal);
       return { page: read, write: (tx: Transaction) => writeLabels(tx, target, read.items) };
@@ -196,6 +201,28 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     const read = await source.read(part, page, signal);
     const prepared = await deps.preparePulls(target.repository, read.items, signal);
     return { page: read, write: (tx: Transaction) => writeIssues(tx, target, prepared) };
+  }
+
+  /** Reads the reviews of the next pull request. The page of this part is the lowest number that is still to be read. */
+  async function prepareReviews(
+    from: number,
+    target: ImportTarget,
+    source: ImportSource,
+    signal: AbortSignal,
+  ) {
+    const next = await findImportedPull(db, target.repository.id, from);
+    const none: SourceReviews = { items: [], malformed: 0 };
+    const read = next === undefined ? none : await source.readReviews(next.number, signal);
+    const number = next?.number ?? from;
+    return {
+      page: {
+        malformed: read.malformed,
+        hasMore: next !== undefined,
+        total: undefined,
+        nextPage: number + 1,
+      },
+      write: (tx: Transaction) => writeReviews(tx, target, number, read.items),
+    };
   }
 
   async function resumeLater(
@@ -242,14 +269,17 @@ function toNext(
     skipped,
     hasMore,
     total,
+    nextPage,
   }: {
     readonly imported: number;
     readonly skipped: number;
     readonly hasMore: boolean;
     readonly total: number | undefined;
+    /** Where the pages of a part are not counted. */
+    readonly nextPage?: number;
   },
 ): ImportProgress {
-  const isLast = !hasMore || progress.page >= PAGES_MAX;
+  const isLast = !hasMore || (nextPage === undefined && progress.page >= PAGES_MAX);
   const following = parts[parts.indexOf(part) + 1] ?? "";
   const add = (counts: Readonly<Record<string, number>>, count: number) => ({
     ...counts,
@@ -257,7 +287,7 @@ function toNext(
   });
   return {
     part: isLast ? following : part,
-    page: isLast ? 1 : progress.page + 1,
+    page: isLast ? 1 : (nextPage ?? progress.page + 1),
     imported: add(progress.imported, imported),
     skipped: add(progress.skipped, skipped),
     totals: total === undefined ? progress.totals : { ...progress.totals, [part]: total },

@@ -9,6 +9,7 @@ export const importParts = [
   "issues",
   "pulls",
   "comments",
+  "reviews",
 ] as const;
 export type ImportPart = (typeof importParts)[number];
 

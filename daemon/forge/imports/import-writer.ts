@@ -201,7 +201,7 @@ async function findImportedIssue(
  * administrator's import finds the accounts of the same names; otherwise the importing person is the author. The name at the
  * source is kept in any case.
  */
-function createAuthors(db: Queries, actor: ForgeUser): (name: string) => Promise<UserId> {
+export function createAuthors(db: Queries, actor: ForgeUser): (name: string) => Promise<UserId> {
   return remember(async (name: string) => {
     if (!actor.isAdmin) return actor.id;
     const found = await findUserByName(db, name);

@@ -78,6 +78,7 @@ export function toMigrateOptions(
     issues: hasIssues,
     pulls: hasPulls,
     comments: hasIssues || hasPulls,
+    reviews: hasPulls,
   };
   return {
     address: body.clone_addr,

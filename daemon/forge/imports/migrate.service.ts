@@ -121,9 +121,12 @@ export function createMigrate(deps: MigrateDeps) {
         readonly remote: GitRemote;
       },
     ): Promise<RepositoryDetails> {
-      // A mirror has no issues of its own, as in Gitea, and plain git has no API for them.
+      // A mirror has no issues of its own, as in Gitea, and plain git has no API for them. Reviews of GitHub are not imported.
       const parts = given.parts.filter(
-        (part) => !given.isMirror && (given.service !== "git" || part === "large_files"),
+        (part) =>
+          !given.isMirror &&
+          (given.service !== "git" || part === "large_files") &&
+          (given.service === "gitea" || part !== "reviews"),
       );
       const hasPulls = parts.includes("pulls");
       // Before the code, so that wrong credentials and a server of another kind are refused at once.

@@ -57,6 +57,35 @@ export interface SourceComment {
   readonly updatedAt: number;
 }
 
+/** A submitted review of a pull request. */
+export interface SourceReview {
+  readonly state: "approved" | "changes_requested" | "comment";
+  readonly body: string;
+  readonly author: string;
+  /** Empty when the source does not say it. */
+  readonly commitId: string;
+  readonly isStale: boolean;
+  readonly isDismissed: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly lines: readonly SourceReviewLine[];
+}
+
+/** A comment on a line of a diff. */
+export interface SourceReviewLine {
+  readonly path: string;
+  readonly side: "old" | "new";
+  readonly line: number;
+  readonly body: string;
+  readonly author: string;
+  readonly commitId: string;
+  readonly hunk: string;
+  /** Who resolved the conversation; undefined while it is open. */
+  readonly resolver: string | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
 export interface SourceRelease {
   readonly tagName: string;
   readonly target: string;
@@ -75,8 +104,8 @@ export interface SourceAsset {
   readonly url: string;
 }
 
-/** The parts that a source lists by its API. */
-export type ListedPart = Exclude<ImportPart, "large_files">;
+/** The parts that a source lists by its API, each in one list. */
+export type ListedPart = Exclude<ImportPart, "large_files" | "reviews">;
 
 interface ItemTypes {
   readonly labels: SourceLabel;
@@ -114,6 +143,23 @@ export interface Dialect {
   readonly parts: { readonly [P in ListedPart]: PartReader<ItemTypes[P]> };
   /** Lists the newest issue or pull request first. */
   readonly newest: string;
+  /** Where the reviews of a pull request are listed, and the comments of a review. */
+  readonly reviews: ReviewReaders | undefined;
+}
+
+/** How the reviews of a pull request are read; `lines` are the comments on lines of one. */
+export interface ReviewReaders {
+  readonly path: (number: number) => string;
+  readonly read: (item: unknown) => FoundReview | undefined;
+  readonly linesPath: (number: number, id: number) => string;
+  readonly readLine: (item: unknown) => SourceReviewLine;
+}
+
+/** A review before its comments are read. */
+export interface FoundReview {
+  readonly id: number;
+  readonly hasLines: boolean;
+  readonly review: Omit<SourceReview, "lines">;
 }
 
 /** The source takes no requests for a while. */
@@ -130,6 +176,8 @@ export class SourceBusy extends Error {
 /** The source did not answer; it may later. */
 export class SourceAway extends Error {}
 
+/** Most pages of reviews, comments on lines and characters of them that are read of one pull request. */
+const REVIEWS_MAX = { pages: 20, lines: 2_000, characters: 16_000_000 };
 /** Most bytes of one page: it is parsed on the event loop. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -180,26 +228,69 @@ export function createSource({
       signal: AbortSignal,
     ): Promise<SourcePage<ItemTypes[P]>> {
       const { path, read } = dialect.parts[part] as PartReader<ItemTypes[P]>;
-      const mark = path.includes("?") ? "&" : "?";
-      const window = `page=${page}&${dialect.pageSizeName}=${dialect.pageSize}`;
-      const answer = await ask(`${path}${mark}${window}`, signal);
-      // A part that is turned off there is missing, while the repository is not.
-      if (answer.status === 404) assertServed(await ask("", signal), clock());
-      const { items, ...rest } = answer.status === 404 ? nothing : toList(answer);
-      const found: ItemTypes[P][] = [];
-      let malformed = 0;
-      for (const item of items) {
-        try {
-          const one = read(item);
-          if (one !== undefined) found.push(one);
-        } catch (error) {
-          if (!(error instanceof z.ZodError)) throw error;
-          malformed += 1;
+      return readPage({ path, read }, page, signal);
+    },
+
+    /** Returns the submitted reviews of a pull request with their comments on lines. Throws as `read` does. */
+    async readReviews(
+      number: number,
+      signal: AbortSignal,
+    ): Promise<Pick<SourcePage<SourceReview>, "items" | "malformed">> {
+      const readers = dialect.reviews;
+      const items: SourceReview[] = [];
+      if (readers === undefined) return { items, malformed: 0 };
+      let { malformed, ...left } = { malformed: 0, ...REVIEWS_MAX };
+      for (let page = 1; page <= REVIEWS_MAX.pages; page += 1) {
+        const listed = { path: readers.path(number), read: readers.read };
+        const found = await readPage(listed, page, signal);
+        malformed += found.malformed;
+        for (const { id, hasLines, review } of found.items) {
+          const path = readers.linesPath(number, id);
+          const commented = hasLines && left.lines > 0 && left.characters > 0;
+          const lines = commented ? await readList({ path, read: readers.readLine }, signal) : none;
+          const kept = lines.items.slice(0, left.lines);
+          left.lines -= kept.length;
+          for (const { body, hunk } of kept) left.characters -= body.length + hunk.length;
+          malformed += lines.malformed + lines.items.length - kept.length;
+          items.push({ ...review, lines: kept });
         }
+        if (!found.hasMore) break;
       }
-      return { items: found, malformed, ...rest };
+      return { items, malformed };
     },
   };
+
+  async function readPage<T>(
+    { path, read }: PartReader<T>,
+    page: number,
+    signal: AbortSignal,
+  ): Promise<SourcePage<T>> {
+    const mark = path.includes("?") ? "&" : "?";
+    const window = `page=${page}&${dialect.pageSizeName}=${dialect.pageSize}`;
+    return readList({ path: `${path}${mark}${window}`, read }, signal);
+  }
+
+  async function readList<T>(
+    { path, read }: PartReader<T>,
+    signal: AbortSignal,
+  ): Promise<SourcePage<T>> {
+    const answer = await ask(path, signal);
+    // A part that is turned off there is missing, while the repository is not.
+    if (answer.status === 404) assertServed(await ask("", signal), clock());
+    const { items, ...rest } = answer.status === 404 ? nothing : toList(answer);
+    const found: T[] = [];
+    let malformed = 0;
+    for (const item of items) {
+      try {
+        const one = read(item);
+        if (one !== undefined) found.push(one);
+      } catch (error) {
+        if (!(error instanceof z.ZodError)) throw error;
+        malformed += 1;
+      }
+    }
+    return { items: found, malformed, ...rest };
+  }
 
   async function ask(path: string, signal: AbortSignal): Promise<SourceAnswer> {
     const outcome = await request({
@@ -223,6 +314,7 @@ export function createSource({
 type SourceAnswer = Extract<OutboundOutcome, { readonly kind: "answered" }>;
 
 const nothing = { items: [], hasMore: false, total: 0 };
+const none = { items: [], malformed: 0 };
 
 function toList({ headers, body, isCut }: SourceAnswer) {
   if (isCut) throw new RemoteUnusable("the source answers with too much at once");

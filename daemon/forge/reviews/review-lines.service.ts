@@ -155,7 +155,8 @@ export function createReviewLines({
         const { line: first, review } = await openLine(tx, owned, caller, id);
         if (first.issueId !== current.id) throw notFound();
         const authorId = caller.user.id;
-        const added = await insertReviewLine(tx, { ...first, authorId, body });
+        const own = { originalAuthor: "", createdAt: tx.now, updatedAt: tx.now };
+        const added = await insertReviewLine(tx, { ...first, ...own, authorId, body });
         await insertMentions(tx, current.id, await findMentionedIds(tx, body));
         const change = { owned, issue: current, pull, actor: caller.user, review, reply: added };
         if (review.state !== "pending") await emit(tx, "review", change);

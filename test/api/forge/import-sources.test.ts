@@ -87,9 +87,9 @@ beforeAll(async () => {
       held.arrived.resolve();
       return held.released.promise.then(() => false);
     }
-    if (!pathname.startsWith("/api/v3/repos/octo/notes") && !pathname.startsWith("/files/"))
-      return false;
-    const path = pathname.replace("/api/v3/repos/octo/notes", "");
+    const api = /^\/api\/v[13]\/repos\/octo\/notes/;
+    if (!api.test(pathname) && !pathname.startsWith("/files/")) return false;
+    const path = pathname.replace(api, "");
     answer(path, Number(searchParams.get("page") ?? 1), request, response);
     return true;
   });
@@ -265,6 +265,101 @@ test("an import from GitHub reads pages, sends the token only to its server, and
   const refs = await get("/git/refs");
   expect(JSON.stringify(refs)).not.toContain("refs/pull/99");
   expect((await by("mira", "POST", `/repos/${copy}/issues`, { title: "New" })).json.number).toBe(6);
+});
+
+test("reviews of Gitea are imported once over a cancellation, and malformed ones are left out", async () => {
+  const [base, head] = [
+    (await server.run(["rev-parse", "main"])).trim(),
+    (await server.run(["rev-parse", "refs/pull/3/head"])).trim(),
+  ];
+  await server.run(["update-ref", "refs/pull/5/head", head]);
+  const pull = (number: number) =>
+    issueOf(number, {
+      base: { ref: "main", sha: base, repo: { id: 1 } },
+      head: { ref: "topic", sha: head, repo: { id: 2 } },
+    });
+  const review = (id: number, more: object = {}) => ({
+    id,
+    state: "APPROVED",
+    body: `Review ${id}`,
+    user: user("hubot"),
+    commit_id: head,
+    stale: true,
+    dismissed: false,
+    comments_count: 0,
+    submitted_at: at(id),
+    updated_at: at(id),
+    ...more,
+  });
+  const line = (more: object = {}) => ({
+    path: "a.txt",
+    body: "Here",
+    user: user("octo"),
+    position: 0,
+    original_position: 7,
+    commit_id: "not a commit",
+    diff_hunk: `@@ -7,1 +7,1 @@\n-${"x".repeat(20_000)}`,
+    created_at: at(8),
+    updated_at: at(9),
+    ...more,
+  });
+  const arrived = Promise.withResolvers<ServerResponse>();
+  let isHeld = true;
+  answer = (path, page, request, response) => {
+    if (path === "/issues" && request.url?.includes("state=all&limit=1"))
+      return json(response, [issueOf(5)]);
+    if (path === "/pulls/5/reviews" && isHeld) {
+      isHeld = false;
+      return arrived.resolve(response);
+    }
+    const link = { link: page === 1 ? '<x>; rel="next"' : "" };
+    const pages: Record<string, readonly (readonly unknown[])[]> = {
+      "/pulls": [[pull(3), pull(5)], []],
+      "/pulls/3/reviews": [
+        [review(1, { comments_count: 3 }), review(2, { state: "PENDING" }), { id: "x" }],
+        [
+          review(4, { state: "REQUEST_CHANGES", dismissed: true, original_author: "first" }),
+          review(6, { state: "REQUEST_REVIEW" }),
+          review(7, { state: "DELETED" }),
+        ],
+      ],
+      "/pulls/3/reviews/1/comments": [
+        [line(), line({ original_position: 0 }), line({ path: "" }), "no comment"],
+      ],
+      "/pulls/5/reviews": [[review(9, { state: "COMMENT", user: null })], []],
+    };
+    const found = pages[path];
+    if (found === undefined)
+      return path === "" ? json(response, { id: 1 }) : response.writeHead(404).end();
+    return json(response, found[page - 1] ?? [], link);
+  };
+  const made = await migrate({ service: "gitea", auth_token: "t", issues: false, releases: false });
+  expect(made.status, made.text).toBe(201);
+  const copy = made.json.full_name;
+  const response = await arrived.promise;
+  expect((await by("mira", "DELETE", `/repos/${copy}/import`)).status).toBe(200);
+  response.destroy();
+  const resumed = await by("mira", "POST", `/repos/${copy}/import`, { auth_token: "t" });
+  expect(resumed.status, resumed.text).toBe(200);
+  const done = await until(copy, "done");
+  expect(done.parts).toContainEqual({ name: "reviews", imported: 3, skipped: 4, total: null });
+  const get = async (path: string) => (await by("mira", "GET", `/repos/${copy}${path}`)).json;
+  const reviews = await get("/pulls/3/reviews");
+  expect(reviews).toMatchObject([
+    { state: "APPROVED", body: "Review 1", original_author: "hubot", submitted_at: at(1) },
+    { state: "REQUEST_CHANGES", original_author: "first", dismissed: true, official: false },
+  ]);
+  expect(reviews).toHaveLength(2);
+  const lines = await get(`/pulls/3/reviews/${reviews[0].id}/comments`);
+  expect(lines).toMatchObject([
+    { body: "Here", original_position: 7, position: 0, commit_id: "", original_author: "octo" },
+  ]);
+  expect(lines[0].diff_hunk).toHaveLength(16_384);
+  expect(await get("/pulls/5/reviews")).toMatchObject([
+    { state: "COMMENT", original_author: "ghost", submitted_at: at(9) },
+  ]);
+  const page = await daemon.request(`/${copy}/pulls/3`);
+  expect(page.text).toContain("Review 1");
 });
 
 test("an import from a source that answers anything else fails with a reason, and resumes when the source is mended", async () => {

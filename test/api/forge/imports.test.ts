@@ -69,6 +69,26 @@ async function newSource(): Promise<string> {
   });
   await call("POST", "/pulls", { head: "feature", base: "main", title: "Add new", body: "Please" });
   await call("POST", "/issues/3/comments", { body: "Looks good" });
+  const review = async (user: string, body: object) => {
+    const made = await far.by(user, "POST", `/repos/${path}/pulls/3/reviews`, body);
+    expect(made.status, made.text).toBe(200);
+    return made.json.id as number;
+  };
+  const line = { path: "new.txt", new_position: 1, body: "Why?" };
+  const first = await review("nora", {
+    event: "REQUEST_CHANGES",
+    body: "Not yet",
+    comments: [line, { ...line, body: "And this?" }],
+  });
+  const [comment] = (
+    await far.by("nora", "GET", `/repos/${path}/pulls/3/reviews/${first}/comments`)
+  ).json;
+  await call("POST", `/pulls/3/comments/${comment.id}/replies`, { body: "Because" });
+  await call("POST", `/pulls/comments/${comment.id}/resolve`);
+  await review("nora", { event: "APPROVED", body: "" });
+  await review("olga", { event: "COMMENT", body: "Thanks all" });
+  await review("nora", { body: "Not submitted" });
+  await call("POST", "/pulls/3/requested_reviewers", { reviewers: ["nora"] });
   await call("POST", "/branches", { new_branch_name: "merged", old_branch_name: "feature" });
   await call("POST", "/pulls", { head: "merged", base: "main", title: "Merge me" });
   await vi.waitFor(
@@ -159,6 +179,7 @@ describe("an import from Gitea's API", () => {
       issues: 2,
       pulls: 2,
       comments: 3,
+      reviews: 3,
     });
     const [theirs, ours] = await Promise.all(
       [
@@ -180,6 +201,8 @@ describe("an import from Gitea's API", () => {
           comments: await get("/issues/comments"),
           pulls: [await get("/pulls/3"), await get("/pulls/4")],
           releases: await get("/releases"),
+          reviews: await get("/pulls/3/reviews"),
+          timeline: await get("/issues/3/timeline"),
         };
       }),
     );
@@ -216,6 +239,66 @@ describe("an import from Gitea's API", () => {
         original_author: comment.user.login,
       })),
     );
+    const kept = [
+      "state",
+      "body",
+      "commit_id",
+      "dismissed",
+      "stale",
+      "submitted_at",
+      "comments_count",
+    ];
+    const submitted = theirs?.reviews.filter(
+      ({ state }: { state: string }) => !["PENDING", "REQUEST_REVIEW"].includes(state),
+    );
+    expect(submitted).toHaveLength(3);
+    expect(
+      ours?.reviews.map((each: Record<string, unknown>) =>
+        pick(each, ...kept, "original_author", "official"),
+      ),
+    ).toEqual(
+      submitted.map((each: { user: { login: string } } & Record<string, unknown>) => ({
+        ...pick(each, ...kept),
+        original_author: each.user.login,
+        official: false,
+      })),
+    );
+    // Nobody here has said it.
+    expect(ours?.reviews[0].user.login).toBe("Ghost");
+    const linesOf = async (
+      daemon: typeof far,
+      user: string,
+      name: string,
+      id: number,
+    ): Promise<(Record<string, unknown> & { user: { login: string } })[]> =>
+      (await daemon.by(user, "GET", `/repos/${name}/pulls/3/reviews/${id}/comments`)).json;
+    const place = [
+      "body",
+      "path",
+      "position",
+      "original_position",
+      "diff_hunk",
+      "commit_id",
+      "created_at",
+    ];
+    const theirLines = await linesOf(far, "olga", path, submitted[0].id);
+    expect(
+      (await linesOf(near, "mira", copy, ours?.reviews[0].id)).map((line) => ({
+        ...pick(line, ...place, "original_author"),
+        isResolved: line["resolver"] !== null,
+      })),
+    ).toEqual(
+      theirLines.map((line) => ({
+        ...pick(line, ...place),
+        original_author: line.user.login,
+        isResolved: line["resolver"] !== null,
+      })),
+    );
+    expect(theirLines.map(({ body }) => body)).toEqual(["Why?", "And this?", "Because"]);
+    const spoken = (entries: { type: string; body: string }[]) =>
+      entries.filter(({ type }) => ["comment", "review"].includes(type)).map(({ body }) => body);
+    expect(spoken(ours?.timeline)).toEqual(["Looks good", "Not yet", "", "Thanks all"]);
+    expect((await by("mira", "GET", `/repos/${copy}/pulls/3`)).json.review_comments).toBe(3);
     await vi.waitFor(
       async () =>
         expect((await by("mira", "GET", `/repos/${copy}/pulls/3`)).json).toMatchObject({

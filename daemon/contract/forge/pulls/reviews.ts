@@ -33,6 +33,8 @@ const reviewShape = z.object({
   stale: z.boolean(),
   official: z.boolean(),
   dismissed: z.boolean(),
+  /** Of an imported review: the reviewer at the source. */
+  original_author: z.string(),
   comments_count: z.int(),
   submitted_at: wireTime,
   updated_at: wireTime,
@@ -49,6 +51,8 @@ const lineShape = z.object({
   id: wireId,
   body: z.string(),
   user: userShape.nullable(),
+  /** As of a review. */
+  original_author: z.string(),
   resolver: userShape.nullable(),
   pull_request_review_id: wireId,
   created_at: wireTime,

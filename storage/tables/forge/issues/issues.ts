@@ -99,6 +99,20 @@ export async function reserveNumbers(
   );
 }
 
+/** Returns the first imported pull request of a repository with this number or a higher one. */
+export async function findImportedPull(
+  db: Queries,
+  repositoryId: RepositoryId,
+  from: number,
+): Promise<ForgeIssue | undefined> {
+  const [first] = await issues.list(
+    db,
+    sql`repository_id = ${repositoryId} AND is_pull = 1 AND original_author <> '' AND number >= ${from}`,
+    { order: "number", limit: 1 },
+  );
+  return first;
+}
+
 /** Adds an issue of another server under its number and with its times. Returns undefined when the number is taken. */
 export async function insertImportedIssue(
   tx: Transaction,

@@ -194,6 +194,36 @@ export async function insertReviewEntry(
   return row.id;
 }
 
+/** Records a review of another server with its times. Returns the id of the entry. */
+export async function insertImportedReviewEntry(
+  tx: Transaction,
+  entry: {
+    readonly issueId: IssueId;
+    readonly reviewId: ReviewId;
+    readonly authorId: UserId;
+    readonly originalAuthor: string;
+    readonly body: string;
+    readonly createdAt: number;
+    readonly updatedAt: number;
+  },
+): Promise<CommentId> {
+  const row = await tx.get<{ id: CommentId }>(
+    `INSERT INTO forge_issue_comments
+       (issue_id, author_id, body, kind, details, original_author, created_at, updated_at)
+     VALUES (?, ?, ?, 'review', ?, ?, ?, ?) RETURNING id`,
+    entry.issueId,
+    entry.authorId,
+    entry.body,
+    JSON.stringify({ reviewId: entry.reviewId } satisfies EventDetails),
+    entry.originalAuthor,
+    entry.createdAt,
+    entry.updatedAt,
+  );
+  if (row === undefined) throw new Error("the entry of a timeline did not come back");
+  await issues.update(tx, { id: entry.issueId }, { commentCount: sql`comment_count + 1` });
+  return row.id;
+}
+
 /** Returns whether an issue has an event of this kind that a commit caused. */
 export async function hasCommitEvent(
   db: Queries,
@@ -264,7 +294,7 @@ export async function listTimeline(
   );
   const rows = await db.all<TimelineRow>(
     `SELECT id, author_id, body, kind, details, ref_issue_id, ref_comment_id, created_at, updated_at
-     FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+     FROM forge_issue_comments WHERE ${where} ORDER BY created_at, id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,

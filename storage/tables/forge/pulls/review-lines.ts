@@ -30,6 +30,8 @@ const reviewLines = defineTable(
     /** Undefined once the account is deleted. */
     authorId: joined("comment.author_id", optional(id<UserId>())),
     body: joined("comment.body", text()),
+    /** As of a comment. */
+    originalAuthor: joined("comment.original_author", text()),
     createdAt: joined("comment.created_at", integer()),
     updatedAt: joined("comment.updated_at", integer()),
   },
@@ -42,21 +44,45 @@ export type NewReviewLine = Pick<
   ReviewLine,
   "reviewId" | "issueId" | "authorId" | "body" | "path" | "side" | "line" | "commitId" | "hunk"
 > &
-  Partial<Pick<ReviewLine, "currentLine" | "isOutdated" | "followedTo">>;
+  Partial<
+    Pick<
+      ReviewLine,
+      | "currentLine"
+      | "isOutdated"
+      | "followedTo"
+      | "originalAuthor"
+      | "resolvedBy"
+      | "createdAt"
+      | "updatedAt"
+    >
+  >;
 
-/** Adds a comment on a line. It is not counted among the comments of the conversation. */
+/**
+ * Adds a comment on a line, with the time of the transaction unless another one is given. It is not counted among the
+ * comments of the conversation.
+ */
 export async function insertReviewLine(
   tx: Transaction,
-  { issueId, authorId, body, ...line }: NewReviewLine,
+  {
+    issueId,
+    authorId,
+    body,
+    originalAuthor = "",
+    createdAt = tx.now,
+    updatedAt = tx.now,
+    ...line
+  }: NewReviewLine,
 ): Promise<ReviewLine> {
   const comment = await tx.get<{ id: CommentId }>(
-    `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
-     VALUES (?, ?, ?, 'code', '', ?, ?) RETURNING id`,
+    `INSERT INTO forge_issue_comments
+       (issue_id, author_id, body, kind, details, original_author, created_at, updated_at)
+     VALUES (?, ?, ?, 'code', '', ?, ?, ?) RETURNING id`,
     issueId,
     authorId ?? null,
     body,
-    tx.now,
-    tx.now,
+    originalAuthor,
+    createdAt,
+    updatedAt,
   );
   if (comment === undefined) throw new Error("the comment did not come back");
   await reviewLines.insert(tx, { ...line, commentId: comment.id });

@@ -1,5 +1,14 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { flag, generated, id, initial, now, oneOf, optional, text } from "../../columns.ts";
+import {
+  flag,
+  generated,
+  id,
+  initial,
+  nowUnlessGiven,
+  oneOf,
+  optional,
+  text,
+} from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { issues } from "../issues/issues.ts";
 import { defineTable, type Page, type RecordOf, type Window } from "../../table.ts";
@@ -27,9 +36,11 @@ const reviews = defineTable("forge_reviews", {
   isDismissed: initial(false, flag()),
   /** Its entry in the timeline, once it is submitted. */
   commentId: optional(id<CommentId>()),
-  createdAt: now(),
-  submittedAt: now(),
-  updatedAt: now(),
+  /** The reviewer's name at the place from which the review was imported; empty for one that was written here. */
+  originalAuthor: initial("", text()),
+  createdAt: nowUnlessGiven(),
+  submittedAt: nowUnlessGiven(),
+  updatedAt: nowUnlessGiven(),
 });
 /** A review of a pull request, or a request for one. Times are epoch milliseconds. */
 export type ForgeReview = RecordOf<typeof reviews>;
@@ -54,6 +65,14 @@ export type ReviewChanges = Partial<
 
 export function insertReview(tx: Transaction, review: NewReview): Promise<ForgeReview> {
   return reviews.insert(tx, review);
+}
+
+/** Adds a review of another server with its times. It does not count for the rules of a branch. */
+export function insertImportedReview(
+  tx: Transaction,
+  review: Omit<ForgeReview, "id" | "teamId" | "isOfficial" | "commentId">,
+): Promise<ForgeReview> {
+  return reviews.insert(tx, { ...review, isOfficial: false });
 }
 
 /** Adds a request; undefined when the person or team is asked already. */
@@ -133,13 +152,14 @@ export function hasReviewed(db: Queries, issueId: IssueId, reviewerId: UserId): 
   );
 }
 
-/** Writes the given members and the time. Returns undefined when the review does not exist. */
+/** Writes the given members and the time, that of the transaction if none is given. Returns undefined when the review does not exist. */
 export function updateReview(
   tx: Transaction,
   reviewId: ReviewId,
   changes: ReviewChanges,
+  updatedAt: number = tx.now,
 ): Promise<ForgeReview | undefined> {
-  return reviews.change(tx, { id: reviewId }, { ...changes, updatedAt: tx.now });
+  return reviews.change(tx, { id: reviewId }, { ...changes, updatedAt });
 }
 
 /** Deletes a review or a request, with its entry in the timeline and its comments on lines. */
