@@ -19,7 +19,10 @@ export interface ObjectDigests extends ObjectIdentity {
 export interface ObjectWriter<Digests extends ObjectIdentity = ObjectDigests> {
   /** Bytes written so far. */
   readonly size: number;
-  /** Appends bytes. Throws `StorageError` `full` when the disk is full. */
+  /**
+   * Appends bytes, which the caller must not change afterwards: they may be written later. Throws `StorageError` `full` when
+   * the disk was full, here or in `seal`.
+   */
   write(chunk: Uint8Array): Promise<void>;
   /** Ends the input, syncs it to disk and returns its digests. */
   seal(): Promise<Digests>;

@@ -13,7 +13,7 @@ import {
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import { receiveBody } from "../../utilities/receive-body.ts";
+import { receivePlainBody } from "../../utilities/receive-body.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { PICTURE_BYTES_MAX, readPicture } from "./picture.ts";
@@ -78,7 +78,7 @@ export function createAvatars({
     save: (tx: Transaction, picture: ForgeAvatar) => Promise<void>,
   ): Promise<void> {
     const { bytes, contentType } = readPicture(decode(image));
-    const received = await receiveBody(store, Readable.from([bytes]), {
+    const received = await receivePlainBody(store, Readable.from([bytes]), {
       bytesMax: PICTURE_BYTES_MAX,
       declaredBytes: undefined,
     });

@@ -18,7 +18,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { writeIfPossible } from "../../utilities/within.ts";
-import { receiveBody } from "../../utilities/receive-body.ts";
+import { receivePlainBody } from "../../utilities/receive-body.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, orNotFound } from "../refusals.ts";
@@ -92,7 +92,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       await openForFile(db, opened, at, caller);
       const name = toFileName(file.name);
       const options = { bytesMax, declaredBytes: file.size };
-      const received = await receiveBody(store, file.stream, options);
+      const received = await receivePlainBody(store, file.stream, options);
       try {
         const { sha256, size } = received.digests;
         await received.publish();

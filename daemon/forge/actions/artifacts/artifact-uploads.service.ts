@@ -17,7 +17,7 @@ import {
 import { isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { findTask } from "../../../../storage/tables/forge/actions/tasks.ts";
 import { AppError } from "../../../errors.ts";
-import { readChunks, receiveBody, uploadTooLarge } from "../../../utilities/receive-body.ts";
+import { readChunks, receivePlainBody, uploadTooLarge } from "../../../utilities/receive-body.ts";
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import { readBlockList } from "./block-list.ts";
 import type { RunningTask } from "./running-tasks.ts";
@@ -148,7 +148,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   ): Promise<void> {
     const blockId = id === "" ? `${APPENDED}${newUuid()}` : id;
     const allowed = await db.transaction((tx) => findSpace(tx, artifactId, blockId));
-    const received = await receiveBody(store, body, { bytesMax: allowed, declaredBytes });
+    const received = await receivePlainBody(store, body, { bytesMax: allowed, declaredBytes });
     try {
       const { size, sha256 } = received.digests;
       await received.publish();
@@ -231,7 +231,7 @@ async function joinBlocks(
   store: ObjectStore,
   blocks: readonly ArtifactBlock[],
 ): Promise<{ readonly sha256: string; readonly size: number }> {
-  const writer = await store.create();
+  const writer = await store.createPlain();
   try {
     for (const block of blocks)
       for await (const chunk of await openObject(store, block, "block"))
