@@ -44,12 +44,13 @@ import type {
   ListedBackup,
   listBackupsIn,
 } from "./home/backups.ts";
-import type { checkStores } from "./home/check.ts";
+import type { checkStores, collectObjects } from "./home/check.ts";
 import type { DaemonInput } from "./home/daemon-input.ts";
 import type { restoreArchive } from "./home/restore-archive.ts";
 import type { RestoredHome } from "../storage/backup/restore-backup.ts";
 import type { BackupSummary } from "../storage/backup/write-backup.ts";
 import type { CheckFinding } from "../storage/check/check-home.ts";
+import type { DeletedObjects } from "../storage/check/delete-unreferenced.ts";
 
 /** A daemon that accepts requests. */
 export interface RunningDaemon {
@@ -295,6 +296,18 @@ export async function* check(
     ...options,
     git: createGit({ searchPath: process.env["PATH"] ?? "" }),
   });
+}
+
+/**
+ * Deletes the bytes of files that were deleted. Refuses with `AppError` `not_found` without a home, `invalid_argument` when
+ * the database or the objects are on a server, `conflict` when a daemon holds the home.
+ */
+export async function collectGarbage(
+  input: DaemonInput,
+  options: Parameters<typeof collectObjects>[1],
+): Promise<DeletedObjects> {
+  const { collectObjects } = await import("./home/check.ts");
+  return collectObjects(input, options);
 }
 
 /** Lists the mails that a home without a mail server keeps as files, newest first. Needs neither daemon nor lock. */

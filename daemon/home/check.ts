@@ -4,6 +4,11 @@ import {
   checkHome,
   type CheckHomeOptions,
 } from "../../storage/check/check-home.ts";
+import {
+  type DeletedObjects,
+  deleteUnreferencedObjects,
+} from "../../storage/check/delete-unreferenced.ts";
+import { AppError } from "../errors.ts";
 import type { DaemonInput } from "./daemon-input.ts";
 import { assertEmbedded, assertStarted, takeLock } from "./home.ts";
 
@@ -32,5 +37,28 @@ export async function* checkStores(
     });
   } finally {
     await lock?.release();
+  }
+}
+
+/** Deletes the objects without references of a stopped home. Refuses as `checkStores` with `repair`, and a bucket too. */
+export async function collectObjects(
+  input: DaemonInput,
+  options: Parameters<typeof deleteUnreferencedObjects>[1],
+): Promise<DeletedObjects> {
+  const { settings, paths } = input;
+  assertEmbedded(settings.databaseUrl);
+  // Another daemon may be writing to it.
+  if (settings.objectsUrl !== undefined)
+    throw new AppError(
+      "invalid_argument",
+      "the objects are in a bucket: the daily task cleanup_packages deletes those that nothing refers to",
+    );
+  const directory = toDataDirectory(paths.dataDirectory);
+  await assertStarted(directory);
+  const lock = await takeLock(directory, input);
+  try {
+    return await deleteUnreferencedObjects(directory, options);
+  } finally {
+    await lock.release();
   }
 }

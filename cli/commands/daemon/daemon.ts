@@ -44,6 +44,11 @@ export const entries: readonly Entry[] = [
     async () => (await import("./check.ts")).checkDaemon,
   ),
   command(
+    "gc",
+    "Delete the bytes of deleted files at once, offline",
+    async () => (await import("./gc.ts")).collectGarbage,
+  ),
+  command(
     "recover-admin",
     "Make an account an active forge administrator again, offline",
     async () => (await import("./recover-admin.ts")).recoverAdmin,

@@ -250,19 +250,56 @@ describe("sign-in of a public client", () => {
 });
 
 describe("replays and races", () => {
-  test("a stream that the token of an application has opened ends with the token", async () => {
+  test("a stream that the token of an application has opened ends with the token, however it ends", async () => {
     await people.by("mira", "POST", "/user/repos", { name: "noticed" });
-    const { access_token: token } = await signInTea("read:notification,write:notification");
-    const response = await fetch(`${daemon.url}/api/v1/notifications/stream`, {
-      headers: { Authorization: `token ${token}` },
-    });
-    expect(response.status).toBe(200);
-    const reader = response.body?.getReader();
-    expect((await reader?.read())?.done).toBe(false);
-    now += 60 * 60_000 + 1;
-    // A change of the mailbox wakes the stream.
-    await people.by("nora", "POST", "/repos/mira/noticed/issues", { title: "a" });
-    for (let isOpen = true; isOpen;) isOpen = (await reader?.read())?.done === false;
+    const scope = "read:notification,write:notification";
+    const target = "/user/settings/applications/oauth2";
+    const cookie = cookies["mira"] ?? "";
+    const { json: app } = await register({ name: "Followed", confidential_client: true });
+    const { client_id, client_secret } = app;
+    const signInApp = async () => {
+      const code = codeOf(await consent({ ...ofServer(), client_id, scope }));
+      const grant = { grant_type: "authorization_code", client_id, client_secret, code };
+      return (await exchange({ ...grant, redirect_uri: WEB })).json.access_token as string;
+    };
+    const ends: readonly (readonly [() => Promise<string>, () => Promise<unknown>])[] = [
+      [
+        async () => (await signInTea(scope)).access_token,
+        async () => {
+          const { text } = await page(target, { cookie });
+          const [, tea = ""] = text.split("Revoke tea").toReversed();
+          const grant = [...tea.matchAll(/name="grant" value="(\d+)"/g)].at(-1)?.[1] ?? "";
+          const form = { action: "revoke", grant, form_token: tokenOfForm(text) };
+          expect((await page(target, { cookie, form })).status).toBe(303);
+        },
+      ],
+      [
+        signInApp,
+        () =>
+          daemon.request(`/api/v1/user/applications/oauth2/${app.id}`, {
+            method: "DELETE",
+            token: tokenOf("mira"),
+          }),
+      ],
+      [
+        async () => (await signInTea(scope)).access_token,
+        async () => {
+          now += 60 * 60_000 + 1;
+        },
+      ],
+    ];
+    for (const [open, end] of ends) {
+      const response = await fetch(`${daemon.url}/api/v1/notifications/stream`, {
+        headers: { Authorization: `token ${await open()}` },
+      });
+      expect(response.status).toBe(200);
+      const reader = response.body?.getReader();
+      expect((await reader?.read())?.done).toBe(false);
+      await end();
+      // A change of the mailbox wakes the stream.
+      await people.by("nora", "POST", "/repos/mira/noticed/issues", { title: "a" });
+      for (let isOpen = true; isOpen;) isOpen = (await reader?.read())?.done === false;
+    }
   });
 
   test("an application makes no token that would outlive its own", async () => {

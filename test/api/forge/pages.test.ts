@@ -190,6 +190,12 @@ describe("a sign-in", () => {
 });
 
 describe("a page", () => {
+  test("an account called admin has its page", async () => {
+    await newUser("admin");
+    const shown = await open("/admin");
+    expect([shown.status, shown.text.includes("admin")]).toEqual([200, true]);
+  });
+
   test("the page of a private repository is hidden from others, and shown to its owner", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira, { private: true, description: "secret words" });

@@ -113,8 +113,6 @@ export function adminPages(): ForgePageRoute[] {
     }),
     ...settingsPage(ofInstance, { at: "system", title: "System", show: showSystem }),
     get(`${ADMINISTRATION}/people`, async () => ({ kind: "redirect", to: PEOPLE })),
-    // The former address of Gitea.
-    get("/admin", async () => ({ kind: "redirect", to: ADMINISTRATION })),
     ...hookPages(ofInstance, "instance"),
     ...levelPages(ofInstance, "instance"),
   ];

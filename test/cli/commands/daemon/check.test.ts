@@ -229,3 +229,26 @@ test("reports files of no upload and uploads without a file, and repair removes 
   expect((await readdir(folder)).toSorted()).toEqual(["recent", "whole"]);
   expect(JSON.parse((await check(...ofUploads)).out)).toEqual([]);
 });
+
+test("gc deletes objects without references at once, but not while a daemon serves the home", async () => {
+  addDocument("kept");
+  for (const content of ["kept", "deleted"])
+    await put(pathOf("packages", sha256(content)), content);
+  const gc = (...words: readonly string[]) =>
+    runCli(["daemon", "gc", ...words, "--json"], {
+      home: home.path,
+      env: { CROFT_KEY_SOURCE: "file" },
+    });
+  const running = await startDaemon(testInput(home.path, {}, []));
+  try {
+    expect((await gc()).code).toBe(7);
+  } finally {
+    await running.stop();
+  }
+  expect((await gc("--dry-run")).json()).toMatchObject({ gc: { objects: 1, bytes: 7 } });
+  expect((await gc()).json()).toEqual({ objects: 1, bytes: 7 });
+  expect((await gc()).json()).toEqual({ objects: 0, bytes: 0 });
+  const [, ...rest] = await readdir(join(home.path, "packages"), { recursive: true });
+  expect(rest.filter((path) => path.endsWith(sha256("deleted")))).toEqual([]);
+  expect(rest.filter((path) => path.endsWith(sha256("kept")))).toHaveLength(1);
+});

@@ -5,7 +5,7 @@ import { assertUsableName, findEmailFault } from "../../../../../daemon/forge/ac
 import { cases } from "../../../../support/property.ts";
 
 describe("names", () => {
-  test.each(["a", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])(
+  test.each(["a", "admin", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])(
     "the name %s is valid",
     (name) => {
       expect(isUserName(name)).toBe(true);
