@@ -35,6 +35,6 @@ export const collectGarbage = commandDetails({
     );
     if (isDryRun) throw new DryRun({ gc: { data: paths.dataDirectory, ...deleted } });
     const { objects, bytes } = deleted;
-    await cli.output.done(deleted, `Deleted ${objects} objects, ${toSizeText(bytes)}.`);
+    await cli.output.done({ objects, bytes }, `Deleted ${objects} objects, ${toSizeText(bytes)}.`);
   },
 });
