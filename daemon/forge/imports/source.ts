@@ -239,7 +239,8 @@ export function createSource({
       const readers = dialect.reviews;
       const items: SourceReview[] = [];
       if (readers === undefined) return { items, malformed: 0 };
-      let { malformed, ...left } = { malformed: 0, ...REVIEWS_MAX };
+      const left = { ...REVIEWS_MAX };
+      let malformed = 0;
       for (let page = 1; page <= REVIEWS_MAX.pages; page += 1) {
         const listed = { path: readers.path(number), read: readers.read };
         const found = await readPage(listed, page, signal);
