@@ -1,0 +1,182 @@
+import { expect } from "vitest";
+import { allEndpoints } from "../../daemon/contract/all.ts";
+import { apiOf } from "../../daemon/contract/api-of.ts";
+import { type Endpoint, eventStream } from "../../daemon/contract/endpoint.ts";
+import { toTag } from "../../daemon/http/openapi.ts";
+import type { TestDaemon, TestRequest } from "../support/daemon.ts";
+import { type Callers, createFuzzHome, type FuzzHome } from "../support/fuzz/fuzz-home.ts";
+import { createSeenValues, type SeenValues } from "../support/fuzz/seen-values.ts";
+import { toBody } from "../support/forge/route-requests.ts";
+import { withDatabaseFile } from "../support/skip.ts";
+
+// Refusals that the contract declares for many operations occur: each is provoked by its kind of mistake, at every operation.
+
+const endpoints = (allEndpoints as readonly Endpoint[])
+  // Its answer does not end.
+  .filter(({ replies }) => replies[200] !== eventStream)
+  // What ends the right of a caller comes last.
+  .toSorted((one, other) => toPhase(one) - toPhase(other));
+
+function toPhase({ method, name }: Endpoint): number {
+  if (/logout|password|two_factor|totp|tokens?\.(?:delete|revoke)|sessions?\./.test(name)) return 2;
+  return method === "DELETE" || /rename|transfer/.test(name) ? 1 : 0;
+}
+
+/** A mistake in a request, beside which everything exists and fits. */
+interface Probe {
+  readonly caller: string;
+  /** Values in the path. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly request?: TestRequest;
+}
+
+interface Sending {
+  readonly daemon: TestDaemon;
+  readonly callers: Callers;
+  readonly seen: SeenValues;
+}
+
+async function send(
+  { daemon, callers, seen }: Sending,
+  declared: Endpoint,
+  { caller, params = {}, query = "", request }: Probe,
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const tag = toTag(declared.name);
+  const path = declared.path.replace(/(\*{0,2}):(\w+)/g, (_, _several: string, name: string) =>
+    encodeURIComponent(params[name] ?? seen.choose(tag, name, 0) ?? "1"),
+  );
+  const { headers, ...body } = request ?? (declared.body === undefined ? {} : toBody(declared));
+  return daemon.request(path + query, {
+    method: declared.method,
+    headers: {
+      ...headers,
+      ...callers[caller],
+      // Access tokens of the vault belong to the client that signed in.
+      ...(caller.startsWith("vault user") ? { "User-Agent": "croft-test" } : {}),
+    },
+    ...body,
+  });
+}
+
+/** Starts a copy of the home and reads everything once, so that names and ids are known. */
+async function open(home: FuzzHome): Promise<Sending & AsyncDisposable> {
+  const { daemon, callers } = await home.start();
+  const sending = { daemon, callers, seen: createSeenValues() };
+  for (const declared of endpoints.filter(({ method }) => method === "GET"))
+    for (const caller of callersOf(declared)) {
+      const { status, json } = await send(sending, declared, { caller });
+      if (status === 200) sending.seen.read(toTag(declared.name), json);
+      if (status < 300) break;
+    }
+  return { ...sending, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
+}
+
+/** Who may do the most. */
+function callersOf(declared: Endpoint): readonly string[] {
+  return apiOf(declared) === "forge"
+    ? ["user", "site administrator", "user by password", "anonymous"]
+    : ["vault user", "vault administrator", "vault user with cookie", "anonymous"];
+}
+
+const paramsOf = ({ path }: Endpoint) => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
+
+/** Names and ids of nothing, in the forms that paths have. */
+const missing = ["missing", "999999999", "00000000-0000-4000-8000-000000000000", "0".repeat(40)];
+
+/** Mistakes that lead to a status, the most likely first. */
+const probesOf: Readonly<Record<number, (declared: Endpoint) => Iterable<Probe>>> = {
+  401: () =>
+    ["wrong token", "wrong bearer", "broken credentials", "anonymous"].map((caller) => ({
+      caller,
+    })),
+  403: (declared) =>
+    (apiOf(declared) === "forge"
+      ? ["narrow token", "public-only token", "other user", "user", "anonymous"]
+      : ["machine token", "vault user", "vault administrator", "anonymous"]
+    ).map((caller) => ({ caller })),
+  *404(declared) {
+    for (const name of paramsOf(declared).toReversed())
+      for (const value of missing)
+        for (const caller of callersOf(declared)) yield { caller, params: { [name]: value } };
+  },
+  *422(declared) {
+    const [caller = "", other = ""] = callersOf(declared);
+    for (const query of ["?page=%00", ...queryMistakes(declared)])
+      for (const each of [caller, other]) yield { caller: each, query };
+    for (const json of bodyMistakes(declared))
+      for (const each of callersOf(declared)) yield { caller: each, request: { json } };
+    for (const name of paramsOf(declared))
+      for (const value of ["x", "-1", "\0", "x".repeat(5_000)])
+        yield { caller, params: { [name]: value } };
+  },
+  423: (declared) =>
+    callersOf(declared).map((caller) => ({ caller, params: { owner: "mira", repo: "old" } })),
+};
+
+function queryMistakes({ query }: Endpoint): string[] {
+  const values = ["x", "-1", "", "x".repeat(5_000)];
+  return Object.keys(query?.shape ?? {}).flatMap((name) =>
+    values.map((value) => `?${name}=${encodeURIComponent(value)}`),
+  );
+}
+
+function bodyMistakes(declared: Endpoint): unknown[] {
+  const { body } = declared;
+  if (body === undefined || "kind" in body) return body === undefined ? [] : [{}];
+  const { json: valid } = toBody(declared);
+  const shape = "shape" in body ? (body.shape as object) : {};
+  return [
+    [],
+    "text",
+    ...Object.keys(shape).flatMap((name) =>
+      [{}, [[{}]], "\0", -1, null].map((value) => ({ ...(valid as object), [name]: value })),
+    ),
+  ];
+}
+
+/** Sends each operation what leads to the status, until it answers so. Returns those that do not. */
+async function provoke(sending: Sending, status: number): Promise<string[]> {
+  const never: string[] = [];
+  for (const declared of endpoints.filter(({ replies }) => status in replies)) {
+    let isSeen = false;
+    for (const probe of probesOf[status]?.(declared) ?? []) {
+      const answer = await send(sending, declared, probe);
+      isSeen = answer.status === status;
+      if (isSeen) break;
+    }
+    if (!isSeen) never.push(declared.name);
+  }
+  return never;
+}
+
+/**
+ * How many operations refuse with the status for other reasons only, such as an expired address or a taken name, or have no value
+ * that does not fit. Other tests see those; a new operation must not add to them.
+ */
+const elsewhere: readonly (readonly [status: number, operations: number])[] = [
+  [401, 1],
+  [423, 0],
+  [404, 90],
+  [403, 30],
+  // Last: values that do not fit end sessions as well.
+  [422, 180],
+];
+
+withDatabaseFile(
+  "operations refuse a wrong credential, a narrow one, a missing object, a wrong value and an archived repository as they declare",
+  async () => {
+    await using home = await createFuzzHome();
+    await using sending = await open(home);
+    const { daemon, callers } = sending;
+    const as = (method: string, path: string, json: object) =>
+      daemon.request(`/api/v1${path}`, { method, json, headers: callers["user"] ?? {} });
+    await as("POST", "/user/repos", { name: "old", auto_init: true });
+    await as("PATCH", "/repos/mira/old", { archived: true });
+    for (const [status, operations] of elsewhere) {
+      const never = await provoke(sending, status);
+      expect(never.length, `${status}: ${never.join(", ")}`).toBeLessThanOrEqual(operations);
+    }
+  },
+  300_000,
+);
