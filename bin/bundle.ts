@@ -42,6 +42,15 @@ const carriedPackages: Readonly<Record<string, Readonly<Record<string, readonly 
       "wasm/openjpeg.wasm",
     ],
   },
+  "@embedpdf/pdfium": {
+    "@embedpdf/pdfium": [
+      "package.json",
+      "LICENSE",
+      "LICENSE.pdfium",
+      "dist/index.js",
+      "dist/pdfium.wasm",
+    ],
+  },
   "swagger-ui-dist": {
     "swagger-ui-dist": [
       "package.json",

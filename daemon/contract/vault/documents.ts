@@ -270,7 +270,8 @@ export const documentEndpoints = {
         method: "GET",
         item: true,
         at: "thumbnail",
-        summary: "Get a small PNG of a picture; 404 says why a document has none",
+        summary:
+          "Get a small PNG of a picture or the first page of a PDF; 404 says why a document has none",
         limit: perAccount(1_000, 60),
         replies: { 200: bytes },
         refuses: [502, 503],

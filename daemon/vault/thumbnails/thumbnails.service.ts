@@ -103,7 +103,7 @@ function noThumbnail(reason: UnreadableReason): AppError {
   return new AppError("not_found", `This document has no thumbnail: ${reasons[reason]}.`);
 }
 
-const OTHER_FORMAT = "only pictures are drawn";
+const OTHER_FORMAT = "only pictures and PDF files are drawn";
 
 const reasons: Readonly<Record<UnreadableReason, string>> = {
   unsupported_format: OTHER_FORMAT,

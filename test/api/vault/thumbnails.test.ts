@@ -82,7 +82,7 @@ test("a file that cannot be drawn is refused with the reason, and at once the ne
     json: { detail: `This document has no thumbnail: ${reason}.` },
   });
   const text = await upload(person, Buffer.from("words"), "a.txt", "text/plain");
-  expect(await get(person, text)).toMatchObject(refused("only pictures are drawn"));
+  expect(await get(person, text)).toMatchObject(refused("only pictures and PDF files are drawn"));
   const whole = png(receipt);
   const cut = await upload(person, whole.subarray(0, whole.length - 200), "cut.png", "image/png");
   const bomb = png({ width: 100_000, height: 100_000, rows: Buffer.alloc(12_500) });

@@ -61,3 +61,43 @@ declare module "pdfjs-dist/legacy/build/pdf.min.mjs" {
   export * from "pdfjs-dist";
 }
 declare module "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
+
+/** The functions of PDFium that croft calls. Numbers are addresses in the memory of the module. */
+declare module "@embedpdf/pdfium" {
+  export function init(options: { readonly wasmBinary: ArrayBuffer }): Promise<{
+    readonly pdfium: {
+      readonly wasmExports: { malloc(bytes: number): number };
+      /** Another one after the memory has grown. */
+      readonly HEAPU8: Uint8Array;
+    };
+    PDFiumExt_Init(): void;
+    /** Opens a file; 0 when it cannot. */
+    FPDF_LoadMemDocument(address: number, bytes: number, password: string): number;
+    FPDF_GetLastError(): number;
+    FPDF_LoadPage(document: number, index: number): number;
+    /** In points. */
+    FPDF_GetPageWidthF(page: number): number;
+    FPDF_GetPageHeightF(page: number): number;
+    FPDFBitmap_Create(width: number, height: number, hasAlpha: number): number;
+    FPDFBitmap_FillRect(
+      bitmap: number,
+      left: number,
+      top: number,
+      width: number,
+      height: number,
+      color: number,
+    ): void;
+    FPDF_RenderPageBitmap(
+      bitmap: number,
+      page: number,
+      left: number,
+      top: number,
+      width: number,
+      height: number,
+      quarterTurns: number,
+      flags: number,
+    ): void;
+    FPDFBitmap_GetBuffer(bitmap: number): number;
+    FPDFBitmap_GetStride(bitmap: number): number;
+  }>;
+}

@@ -31,6 +31,7 @@ export function toEssence(contentType: string | undefined): string {
 
 /** Types of which there may be a thumbnail: the bytes decide. */
 const drawable: ReadonlySet<string> = new Set([
+  "application/pdf",
   "image/apng",
   "image/bmp",
   "image/gif",

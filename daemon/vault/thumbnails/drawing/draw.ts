@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileTypeFromBuffer } from "file-type";
 import { Unreadable, type UnreadableReason } from "../../analysis/extraction/outcome.ts";
+import { drawFirstPage } from "./pdf-page.ts";
 import { drawPicture } from "./picture.ts";
 import { writePng } from "./png.ts";
 
@@ -34,7 +35,7 @@ export async function draw({ path }: DrawingInput): Promise<Drawing> {
   try {
     const bytes = await readFile(path);
     const type = (await fileTypeFromBuffer(bytes).catch(() => undefined))?.mime;
-    const draws = findPictureDrawer(type);
+    const draws = type === "application/pdf" ? drawFirstPage : findPictureDrawer(type);
     return { kind: "drawn", png: writePng(await draws(bytes, SIDE_MAX)) };
   } catch (error) {
     if (error instanceof Unreadable) return { kind: "undrawable", reason: error.reason };

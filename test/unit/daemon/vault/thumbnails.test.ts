@@ -7,6 +7,7 @@ import { type Bitmap, turn } from "../../../../daemon/vault/thumbnails/drawing/b
 import { draw } from "../../../../daemon/vault/thumbnails/drawing/draw.ts";
 import { drawPicture } from "../../../../daemon/vault/thumbnails/drawing/picture.ts";
 import { writePng } from "../../../../daemon/vault/thumbnails/drawing/png.ts";
+import { PDF } from "../../../support/real-files.ts";
 import { png as bitPng, receipt } from "../../../support/scans.ts";
 
 let folder: string;
@@ -148,3 +149,40 @@ describe("a hostile picture", () => {
     });
   });
 });
+
+describe("a thumbnail of a PDF file", () => {
+  test("shows its first page, turned and sized as a reader does", async () => {
+    const page = await drawn(toPdf("1 0 0 rg 0 0 300 200 re f", "/MediaBox [0 0 600 400]"));
+    expect([page.width, page.height]).toEqual([288, 192]);
+    // The origin of a page is its lower left corner.
+    expect([colorAt(page, 2, 190), colorAt(page, 2, 2)]).toEqual(["ff0000", "ffffff"]);
+    const turned = await drawn(
+      toPdf("1 0 0 rg 0 0 300 200 re f", "/MediaBox [0 0 600 400] /Rotate 90"),
+    );
+    expect([turned.width, turned.height]).toEqual([192, 288]);
+    expect([colorAt(turned, 2, 2), colorAt(turned, 190, 286)]).toEqual(["ff0000", "ffffff"]);
+    expect((await drawn(PDF)).width).toBeGreaterThan(100);
+  });
+
+  test("that ends early, is huge or empty, or names itself does not end the process", async () => {
+    const whole = toPdf("q", "/MediaBox [0 0 1000000000 1000000000]");
+    expect(await drawFile(whole)).toMatchObject({ kind: "drawn" });
+    expect(await drawFile(toPdf("q", "/MediaBox [0 0 0 0]"))).toMatchObject({});
+    const damaged = { kind: "undrawable", reason: "damaged" };
+    expect(await drawFile(Buffer.from("%PDF-1.7\nnothing"))).toEqual(damaged);
+    const loop = toPdf("/X Do", "/Resources << /XObject << /X 4 0 R >> >>", "/Subtype /Form");
+    expect(await drawFile(loop)).toMatchObject({ kind: "drawn" });
+  });
+});
+
+/** A PDF file of one page; `more` is in the dictionary of its content. */
+function toPdf(content: string, page: string, more = ""): Buffer {
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    `<< /Type /Page /Parent 2 0 R /Contents 4 0 R ${page} >>`,
+    `<< /Length ${content.length} ${more} >>\nstream\n${content}\nendstream`,
+  ];
+  const body = objects.map((each, at) => `${at + 1} 0 obj\n${each}\nendobj\n`).join("");
+  return Buffer.from(`%PDF-1.7\n${body}trailer << /Root 1 0 R /Size 5 >>\n%%EOF\n`);
+}
