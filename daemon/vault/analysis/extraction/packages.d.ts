@@ -64,7 +64,9 @@ declare module "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
 
 /** The functions of PDFium that croft calls. Numbers are addresses in the memory of the module. */
 declare module "@embedpdf/pdfium" {
-  export function init(options: { readonly wasmBinary: ArrayBuffer }): Promise<{
+  export function init(options: { readonly wasmBinary: ArrayBuffer }): Promise<Pdfium>;
+
+  export interface Pdfium {
     readonly pdfium: {
       readonly wasmExports: { malloc(bytes: number): number };
       /** Another one after the memory has grown. */
@@ -99,5 +101,5 @@ declare module "@embedpdf/pdfium" {
     ): void;
     FPDFBitmap_GetBuffer(bitmap: number): number;
     FPDFBitmap_GetStride(bitmap: number): number;
-  }>;
+  }
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Pdfium } from "@embedpdf/pdfium";
 import { Unreadable } from "../../analysis/extraction/outcome.ts";
 import { type Bitmap, scaleDown } from "./bitmap.ts";
 
@@ -25,8 +26,6 @@ export async function drawFirstPage(bytes: Uint8Array, sideMax: number): Promise
     throw error instanceof Unreadable ? error : new Unreadable("damaged", error);
   }
 }
-
-type Pdfium = Awaited<ReturnType<(typeof import("@embedpdf/pdfium"))["init"]>>;
 
 function draw(pdfium: Pdfium, bytes: Uint8Array, sideMax: number): Bitmap {
   pdfium.PDFiumExt_Init();
