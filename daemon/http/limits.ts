@@ -118,6 +118,9 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions) {
   };
 }
 
+/** How long a request that seems to be beyond a limit waits to be counted. */
+const REFUSAL_PATIENCE_MS = 2000;
+
 /**
  * Returns a limiter for whole requests, which must be answered while another process holds the database: a hit that cannot
  * be counted soon is added to the last known number instead, and is counted later or lost. Attempts to sign in use the
@@ -128,6 +131,8 @@ export function createRequestLimiter(limiter: Limiter, db: Database): RateLimite
   const counting = new Map<string, number>();
   /** The latest hit could not be counted soon: the next ones do not wait. */
   let isHeld = false;
+  // PostgreSQL is not held by another process: a hit that waits there waits for its turn.
+  if (db.dialect === "postgres") return limiter;
   return {
     counts: limiter.counts,
     addressKey: limiter.addressKey,
@@ -153,7 +158,10 @@ export function createRequestLimiter(limiter: Limiter, db: Database): RateLimite
       if (outcome !== undefined) return outcome;
       isHeld = true;
       const window = await findRateWindow(db, toStoredKey(key));
-      return toOutcome(rule.max, (window?.points ?? 0) + hits, rule.seconds);
+      const estimate = toOutcome(rule.max, (window?.points ?? 0) + hits, rule.seconds);
+      if (estimate.allowed) return estimate;
+      // Some of the hits that are being counted will be refused, so this one may be within the rule.
+      return (await withinMs(REFUSAL_PATIENCE_MS, counted)) ?? estimate;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   createLimiter,
   createRequestLimiter,
@@ -31,15 +31,23 @@ async function hit(times: number, key = "a"): Promise<number> {
   return outcomes.filter((outcome) => outcome.allowed).length;
 }
 
-describe("a limit of requests", () => {
+describe("a limit of requests on SQLite, which another process may hold", () => {
+  beforeEach(async () => {
+    await db.close();
+    db = await openTestDatabase({ clock, engine: "sqlite" });
+    limiter = createLimiter({ db, clock });
+  });
+
   test("lets requests pass while the database cannot be written, up to the rule", async () => {
     await hit(2);
     const never = Promise.withResolvers<never>();
     const stuck: Limiter = { ...limiter, consume: () => never.promise };
     const requests = createRequestLimiter(stuck, db);
-    const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => requests.consume("a", rule)),
-    );
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const consumed = Promise.all(Array.from({ length: 10 }, () => requests.consume("a", rule)));
+    await vi.runAllTimersAsync();
+    vi.useRealTimers();
+    const outcomes = await consumed;
     expect(outcomes.map(({ allowed }) => allowed)).toEqual([
       ...Array.from({ length: 8 }, () => true),
       false,
@@ -54,6 +62,25 @@ describe("a limit of requests", () => {
     expect(await createRequestLimiter(limiter, db).consume("a", rule)).toMatchObject({
       remaining: 7,
     });
+  });
+
+  test("lets exactly the rule's number pass when all of them are counted late", async () => {
+    const begin = Promise.withResolvers<void>();
+    const late: Limiter = {
+      ...limiter,
+      consume: async (...hit) => {
+        await begin.promise;
+        return limiter.consume(...hit);
+      },
+    };
+    const requests = createRequestLimiter(late, db);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const consumed = Promise.all(Array.from({ length: 100 }, () => requests.consume("a", rule)));
+    await vi.advanceTimersByTimeAsync(200);
+    begin.resolve();
+    const outcomes = await consumed;
+    vi.useRealTimers();
+    expect(outcomes.filter(({ allowed }) => allowed)).toHaveLength(10);
   });
 });
 
