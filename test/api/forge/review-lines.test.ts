@@ -96,7 +96,7 @@ test("comments follow their lines over pushes to head and base, and are outdated
   await expectPlaces(pull, ["1 0: 2", "4 0: outdated", "5 0: 6", "0 4: 4"]);
   const [line] = await linesOf(pull, (await by("rita", "GET", `${pull}/reviews`)).json[0].id);
   expect(line).toMatchObject({ commit_id: first, original_commit_id: first });
-  expect(await show(home)).toMatch(/<details><summary>.*Outdated/);
+  expect(await show(home)).toMatch(/<details class="conversation"><summary>.*Outdated/);
   // The line comes back with its text.
   await write(fork, "zero\none\ntwo\nTHREE\nFOUR\nfive\n");
   await expectPlaces(pull, ["1 0: 2", "4 0: 5", "5 0: 6", "0 4: 4"]);
