@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Database, Transaction } from "../../../../../storage/engine/database.ts";
-import { migrate, readMigrations } from "../../../../../storage/engine/migrate.ts";
-import { openPostgres } from "../../../../../storage/engine/postgres.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { insertMilestone } from "../../../../../storage/tables/forge/issues/milestones.ts";
 import { insertLabels } from "../../../../../storage/tables/forge/repositories/labels.ts";
@@ -9,6 +7,7 @@ import { insertRepository } from "../../../../../storage/tables/forge/repositori
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { skipUnless } from "../../../../support/skip.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { openMigratedPostgres } from "../../../../support/storage/postgres.ts";
 
 const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
 const onServer = skipUnless(serverUrl, "CROFT_TEST_POSTGRES_URL names no PostgreSQL server");
@@ -21,19 +20,16 @@ describe.each(["sqlite", "server"] as const)("rows of one owner, on %s", (engine
   let repository: Repository;
   beforeAll(async () => {
     if (engine === "server" && serverUrl === undefined) return;
-    db = engine === "server" ? await openServer() : await openTestDatabase({ engine: "sqlite" });
+    db =
+      engine === "server"
+        ? await openMigratedPostgres(Date.now)
+        : await openTestDatabase({ engine: "sqlite" });
     const name = `mira${Date.now()}`;
     const mira = await db.transaction((tx) => insertUser(tx, newUserRow(name)));
     const row = newRepositoryRow(mira, "notes", {});
     repository = await db.transaction((tx) => insertRepository(tx, row));
   });
   afterAll(() => db?.close());
-
-  async function openServer(): Promise<Database> {
-    const opened = await openPostgres({ url: serverUrl ?? "", clock: Date.now });
-    await migrate(opened, readMigrations());
-    return opened;
-  }
 
   const label = { name: "bug", color: "ff0000", description: "", isExclusive: false };
   const milestone = { title: "1.0", description: "", isClosed: false, dueAt: undefined };
