@@ -14,10 +14,13 @@ export function hasHugePicture(bytes: Uint8Array): boolean {
     const after = file.toString("latin1", at, at + DICTIONARY_BYTES_MAX);
     const dictionary =
       before.slice(before.lastIndexOf(" obj") + 1) + (after.split("stream", 1)[0] ?? "");
-    const [width, height] = ["Width", "Height"].map((key) =>
-      Number(new RegExp(`/${key}\\s{1,8}(\\d{1,10})`).exec(dictionary)?.[1] ?? 0),
-    );
-    if ((width ?? 0) * (height ?? 0) > PIXELS_MAX) return true;
+    const width = readNumber(dictionary, /\/Width\s{1,8}(\d{1,10})/);
+    const height = readNumber(dictionary, /\/Height\s{1,8}(\d{1,10})/);
+    if (width * height > PIXELS_MAX) return true;
   }
   return false;
+}
+
+function readNumber(dictionary: string, pattern: RegExp): number {
+  return Number(pattern.exec(dictionary)?.[1] ?? 0);
 }
