@@ -31,10 +31,13 @@ async function startRequestProxy(): Promise<Proxy> {
       method,
       path,
       setHost: false,
-      headers: passedOn(from.rawHeaders),
     });
     const hasBody = headers["content-length"] !== undefined || "transfer-encoding" in headers;
+    // Before the headers: they decide about the framing of the body, which there may be none of.
     if (!hasBody) upstream.useChunkedEncodingByDefault = false;
+    const passed = passedOn(from.rawHeaders);
+    for (let at = 0; at < passed.length; at += 2)
+      upstream.appendHeader(passed[at] ?? "", passed[at + 1] ?? "");
     upstream.on("continue", () => to.writeContinue());
     upstream.on("response", (answer) => {
       to.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedOn(answer.rawHeaders));
@@ -197,7 +200,7 @@ export async function startSeveral(
 }
 
 /** Folders of a home that the daemons of several machines share, and that have no setting. */
-const sharedFolders = ["outbox", "inbox"];
+const sharedFolders = ["outbox"];
 
 /** The homes of second daemons, by that of the first. */
 const beside = new Map<string, string>();

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 import { STRONG, totpCode } from "../../support/vault/vault-accounts.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
@@ -187,26 +188,29 @@ describe("deletion", () => {
     expect(await person.register()).toMatchObject({ status: 201 });
   });
 
-  test("forgets connections and cached bytes, and leaves the storage's own files", async () => {
-    const person = await signedIn();
-    const root = join(daemon.home, "files", person.handle);
-    await mkdir(root);
-    const made = await person.request("/api/cloud/connections", {
-      json: { provider: "local_folder", display_name: "mine", settings: { root } },
-    });
-    const form = new FormData();
-    form.append("file", new Blob(["kept"]), "kept.txt");
-    const base = `/api/cloud/connections/${made.json.id}/items`;
-    const item = (await person.request(`${base}/upload`, { method: "POST", body: form })).json;
-    const path = `${base}/${encodeURIComponent(item.provider_item_id)}/download`;
-    const before = await cachedFiles();
-    expect(await person.request(path)).toMatchObject({ text: "kept" });
-    await expect.poll(cachedFiles).not.toEqual(before);
-    await remove(person.id);
-    // Bytes that were just being put into the cache go when their entry finds no owner.
-    await expect.poll(cachedFiles).toEqual(before);
-    expect(await readFile(join(root, "kept.txt"), "utf8")).toBe("kept");
-  });
+  withOneDaemon(
+    "forgets connections and cached bytes, and leaves the storage's own files",
+    async () => {
+      const person = await signedIn();
+      const root = join(daemon.home, "files", person.handle);
+      await mkdir(root);
+      const made = await person.request("/api/cloud/connections", {
+        json: { provider: "local_folder", display_name: "mine", settings: { root } },
+      });
+      const form = new FormData();
+      form.append("file", new Blob(["kept"]), "kept.txt");
+      const base = `/api/cloud/connections/${made.json.id}/items`;
+      const item = (await person.request(`${base}/upload`, { method: "POST", body: form })).json;
+      const path = `${base}/${encodeURIComponent(item.provider_item_id)}/download`;
+      const before = await cachedFiles();
+      expect(await person.request(path)).toMatchObject({ text: "kept" });
+      await expect.poll(cachedFiles).not.toEqual(before);
+      await remove(person.id);
+      // Bytes that were just being put into the cache go when their entry finds no owner.
+      await expect.poll(cachedFiles).toEqual(before);
+      expect(await readFile(join(root, "kept.txt"), "utf8")).toBe("kept");
+    },
+  );
 
   test("deletion is refused for oneself", async () => {
     const { id } = (await administrator.request("/api/auth/me")).json;

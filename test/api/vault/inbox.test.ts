@@ -12,8 +12,9 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 let daemon: TestDaemon;
@@ -58,7 +59,7 @@ const documentsOf = async (person: VaultPerson): Promise<string[]> => {
   return json.items.map(({ filename }: { filename: string }) => filename);
 };
 
-describe("an inbox", () => {
+withOneDaemon.describe("an inbox", () => {
   test("makes documents of files that have settled, and deletes them in the folder", async () => {
     await writeFile(join(inbox, "letter.txt"), "one");
     await look();
