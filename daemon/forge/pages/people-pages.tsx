@@ -5,16 +5,18 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { EmptyState, Facts, Pager, Time } from "../../pages/elements.tsx";
 import { SearchForm } from "../../pages/form.tsx";
 import { get, toPageNumber, toPath } from "../../pages/page.ts";
+import { AppError } from "../../errors.ts";
 import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
 import { OwnerTabs, toPicturePath } from "./elements.tsx";
 import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
+import { ADMINISTRATION } from "./settings/admin-pages.tsx";
 
 const LIMIT = 30;
 
 /** The start page, users and organizations. */
 export function peoplePages(): ForgePageRoute[] {
-  return [get("/", showStart), get("/:username", showAccount)];
+  return [get("/", showStart), get("/admin", showAdminAccount), get("/:username", showAccount)];
 }
 
 async function showStart({ call, request, instanceName, session }: ForgePageContext) {
@@ -61,6 +63,17 @@ export function RepositoryList({ repositories }: { repositories: readonly WireRe
       ))}
     </ul>
   );
+}
+
+/** Gitea's former address of the administration, which is a valid name of an account, too. */
+async function showAdminAccount(context: ForgePageContext) {
+  try {
+    return await showAccount(context, { username: "admin" });
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found")
+      return { kind: "redirect", to: ADMINISTRATION } as const;
+    throw error;
+  }
 }
 
 async function showAccount(context: ForgePageContext, { username }: { readonly username: string }) {

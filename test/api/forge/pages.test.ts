@@ -190,7 +190,8 @@ describe("a sign-in", () => {
 });
 
 describe("a page", () => {
-  test("an account called admin has its page", async () => {
+  test("an account called admin has its page, otherwise the address leads to the administration", async () => {
+    expect((await open("/admin")).headers.get("location")).toBe("/-/admin");
     await newUser("admin");
     const shown = await open("/admin");
     expect([shown.status, shown.text.includes("admin")]).toEqual([200, true]);
