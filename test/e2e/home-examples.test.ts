@@ -32,6 +32,7 @@ const plan: readonly (readonly [command: string, daemon: Daemon, prepare?: Prepa
   ["daemon restart", "running"],
   ["daemon stop", "running"],
   ["daemon check", "stopped"],
+  ["daemon gc", "stopped"],
   ["daemon backup", "stopped"],
   ["daemon restore", "stopped", withDatabaseCopy],
   ["key rotate", "stopped"],

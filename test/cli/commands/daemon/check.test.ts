@@ -173,8 +173,10 @@ test("every column that names objects is checked", () => {
     .pluck()
     .all();
   connection.close();
-  // The declared hash of an upload names no object yet; a result names bytes of connected storage, and a row of the inbox a file.
+  // The declared hash of an upload names no object yet; a result names bytes of connected storage, a row of the inbox a file,
+  // and a thumbnail the content that it shows.
   const others = [
+    "vault_document_thumbnails.content_sha256",
     "vault_document_uploads.promised_sha256",
     "vault_inbox_files.sha256",
     "vault_upload_results.sha256",
