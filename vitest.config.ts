@@ -22,6 +22,7 @@ const ofDatabaseFile =
   process.env["CROFT_TEST_ENGINE"] === "postgres"
     ? [
         "test/api/authorization-narrow-callers.test.ts",
+        "test/api/forge/repositories-crash.test.ts",
         "test/api/key-rotation.test.ts",
         "test/api/start-up.test.ts",
       ]

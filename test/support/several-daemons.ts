@@ -49,8 +49,10 @@ async function startRequestProxy(): Promise<Proxy> {
     upstream.on("error", () => to.destroy());
     to.on("close", () => upstream.destroy());
     from.on("error", () => upstream.destroy());
-    if (hasBody) from.pipe(upstream);
-    else upstream.end();
+    if (!hasBody) return upstream.end();
+    // A daemon may refuse a body before its first byte.
+    upstream.flushHeaders();
+    return from.pipe(upstream);
   };
   server.on("request", forward);
   server.on("checkContinue", forward);

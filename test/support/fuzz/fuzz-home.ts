@@ -75,6 +75,8 @@ export const existing: Readonly<Record<string, readonly string[]>> = {
 };
 
 const FORGE_PASSWORD = "user-password";
+/** The client to which access tokens of the vault are bound. */
+const CLIENT = { "User-Agent": "croft-test", "Accept-Language": "*" } as const;
 const SETTINGS = { CROFT_RATE_LIMITS: "off" } as const;
 
 /** The answer to a failed request is judged, so its line in the log is expected. */
@@ -125,6 +127,7 @@ async function signIn(
   await mira.signIn();
   const login = await daemon.request("/api/auth/login", {
     json: { email: "keeper@croft.localhost", password: keeper.password },
+    headers: CLIENT,
   });
   const basic = (user: string, password: string) => ({
     Authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
@@ -140,12 +143,13 @@ async function signIn(
     "public-only token": token(tokens["public"]),
     "user by password": basic("mira", FORGE_PASSWORD),
     "administrator by password": basic("keeper", keeper.password),
-    "vault user": bearer(mira.accessToken),
+    "vault user": { ...CLIENT, ...bearer(mira.accessToken) },
     "vault user with cookie": {
+      ...CLIENT,
       ...bearer(mira.accessToken),
       Cookie: `refresh_token=${mira.refreshToken}`,
     },
-    "vault administrator": bearer(String(login.json?.access_token)),
+    "vault administrator": { ...CLIENT, ...bearer(String(login.json?.access_token)) },
     "machine token": bearer(tokens["machine"] ?? ""),
     "wrong token": token("0123456789abcdef0123456789abcdef01234567"),
     "wrong bearer": bearer("eyJhbGciOiJub25lIn0.e30."),
