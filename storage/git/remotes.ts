@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { checkedFetchConfig, type Git } from "./git.ts";
 
 /** How git reaches a remote. */
@@ -23,6 +24,8 @@ export interface RemoteRefs {
 }
 
 const LISTING_BYTES_MAX = 64 * 1024 * 1024;
+/** Lines of a listing that are read before other work of the process has its turn: there may be a million. */
+const LINES_AT_ONCE = 1_000;
 
 /** Lists HEAD and the refs that match the patterns of `git ls-remote`. @throws GitError */
 export async function listRemoteRefs(
@@ -40,7 +43,17 @@ export async function listRemoteRefs(
   });
   let head: string | undefined;
   const refs = new Map<string, string>();
-  for (const line of listed.toString("latin1").split("\n")) {
+  const text = listed.toString("latin1");
+  let lines = 0;
+  for (let start = 0, end = 0; start < text.length; start = end + 1) {
+    end = text.indexOf("\n", start);
+    if (end === -1) end = text.length;
+    lines += 1;
+    if (lines % LINES_AT_ONCE === 0) {
+      await setImmediate();
+      run.signal.throwIfAborted();
+    }
+    const line = text.slice(start, end);
     // A name may have a tab, which no valid one has.
     const tab = line.indexOf("\t");
     const [left, name] = [line.slice(0, tab), line.slice(tab + 1)];

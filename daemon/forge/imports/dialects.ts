@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { toAuthorization } from "../../outbound/git-gateway.ts";
+import { firstOf } from "./json-answers.ts";
 import type { Credentials } from "./remote-address.ts";
 import {
   type Dialect,
@@ -23,6 +24,8 @@ const DESCRIPTION_MAX = 200;
 const MILESTONE_DESCRIPTION_MAX = 65_536;
 /** Of an issue: more are left out. */
 const LABELS_MAX = 100;
+/** Files of a release: lists of releases include all of them. */
+const ASSETS_MAX = 250;
 
 /** PostgreSQL stores no NUL, and neither engine half a surrogate pair. */
 const toStorable = (text: string, max: number): string =>
@@ -101,7 +104,7 @@ const issue = z.object({
   state,
   is_locked: z.boolean().nullish(),
   locked: z.boolean().nullish(),
-  labels: z.array(named).nullish(),
+  labels: firstOf(named, LABELS_MAX).nullish(),
   milestone: z.object({ title }).nullish(),
   due_date: optionalMoment,
   created_at: moment,
@@ -118,7 +121,7 @@ function toIssue(found: z.output<typeof issue>, pull: SourceIssue["pull"]): Sour
     author: found.original_author || found.user,
     isClosed: found.state,
     isLocked: found.is_locked === true || found.locked === true,
-    labels: (found.labels ?? []).slice(0, LABELS_MAX).map(({ name }) => name),
+    labels: (found.labels ?? []).map(({ name }) => name),
     milestone: found.milestone?.title,
     dueAt: found.due_date,
     createdAt: found.created_at,
@@ -280,7 +283,7 @@ const release = z
     author: user,
     created_at: moment,
     published_at: optionalMoment,
-    assets: z.array(asset).nullish(),
+    assets: firstOf(asset, ASSETS_MAX).nullish(),
   })
   .transform((found): SourceRelease => ({
     tagName: found.tag_name,
@@ -292,10 +295,7 @@ const release = z
     author: found.author,
     createdAt: found.created_at,
     publishedAt: found.published_at ?? found.created_at,
-    assets: (found.assets ?? []).map((each) => ({
-      name: each.name,
-      url: each.browser_download_url,
-    })),
+    assets: (found.assets ?? []).map(({ name, browser_download_url: url }) => ({ name, url })),
   }));
 
 /** In GitHub's list of issues, and in Gitea's without a filter, pull requests are issues, too. */

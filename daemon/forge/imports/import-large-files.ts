@@ -14,6 +14,7 @@ import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
 import type { Written } from "./import-writer.ts";
+import { firstOf, parseAnswer } from "./json-answers.ts";
 import { type Credentials, toGitRemote } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
 import { assertNotLimited, SourceAway } from "./source.ts";
@@ -47,23 +48,20 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const TYPE = "application/vnd.git-lfs+json";
 
-const batchSchema = z.object({
-  objects: z.array(
-    z.object({
-      oid: z.string(),
-      actions: z
+const object = z.object({
+  oid: z.string(),
+  actions: z
+    .object({
+      download: z
         .object({
-          download: z
-            .object({
-              href: z.string().max(8192).refine(isWebUrl),
-              header: z.record(z.string(), z.string()).nullish(),
-            })
-            .nullish(),
+          href: z.string().max(8192).refine(isWebUrl),
+          header: z.record(z.string(), z.string()).nullish(),
         })
         .nullish(),
-    }),
-  ),
+    })
+    .nullish(),
 });
+const batchSchema = z.object({ objects: firstOf(object, BATCH) });
 
 /** Imports the files of Git LFS that the commits of a repository name, by the batch API of the source. */
 export function createLargeFileImport(deps: ImportLargeFilesDeps) {
@@ -180,8 +178,9 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
 }
 
 function parseBatch(body: Buffer): z.output<typeof batchSchema> {
+  const answer = parseAnswer(body);
   try {
-    return batchSchema.parse(JSON.parse(body.toString("utf8")));
+    return batchSchema.parse(answer);
   } catch (error) {
     throw new RemoteUnusable("the answer of Git LFS is not that of its batch API", error);
   }

@@ -31,9 +31,6 @@ export interface ImportReleasesDeps {
   readonly bytesMax: number;
 }
 
-/** Maximum number of files of a release: lists of releases include all of them. */
-const ASSETS_MAX = 250;
-
 type StoredAsset = Omit<NewReleaseAsset, "releaseId" | "uploaderId">;
 
 /** Imports releases with their files, one release at a time: a release is there with all of its files, or not at all. */
@@ -73,7 +70,7 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
       // An interrupted attempt has imported it.
       if ((await findRelease(db, repositoryId, { tagName })) !== undefined) continue;
       const assets: StoredAsset[] = [];
-      for (const asset of release.assets.slice(0, ASSETS_MAX)) {
+      for (const asset of release.assets) {
         const stored = await storeFile(asset);
         if (stored !== undefined) assets.push(stored);
       }

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
 import { type Git, GitError } from "../../../storage/git/git.ts";
 import {
   fetchObjects,
@@ -50,6 +51,8 @@ const TRANSFER_MS = 3_600_000;
 const LISTING_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of refs of a repository that is imported. */
 const REFS_MAX = 100_000;
+/** Refs of a listing that are looked at before other work of the process has its turn: there may be a million. */
+const REFS_AT_ONCE = 1_000;
 
 export type Remotes = ReturnType<typeof createRemotes>;
 
@@ -68,7 +71,7 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       const listed = await use(remote, options, signal, (access) =>
         listRemoteRefs(git, access, patterns, run),
       );
-      return toTaken(listed);
+      return toTaken(listed, signal);
     },
 
     fetch,
@@ -177,11 +180,14 @@ function toUnusable(error: GitError): RemoteUnusable | undefined {
 }
 
 /** Selects the refs with names that croft accepts in a push. The names become UTF-8. */
-function toTaken({ head, refs }: RemoteRefs): TakenRefs {
+async function toTaken({ head, refs }: RemoteRefs, signal: AbortSignal): Promise<TakenRefs> {
   const taken = new Map<string, string>();
   let isSha256 = false;
   let skipped = 0;
+  let looked = 0;
   for (const [latin, id] of refs) {
+    looked += 1;
+    if (looked % REFS_AT_ONCE === 0) await letOthersRun(signal);
     if (latin === "HEAD" || latin.endsWith("^{}")) continue;
     const bytes = Buffer.from(latin, "latin1");
     const name = bytes.toString("utf8");
@@ -191,22 +197,31 @@ function toTaken({ head, refs }: RemoteRefs): TakenRefs {
     }
     isSha256 ||= id.length === 64;
     taken.set(name, id);
+    if (taken.size > REFS_MAX)
+      throw new RemoteUnusable(`it has more than ${REFS_MAX} branches and tags`);
   }
-  for (const name of taken.keys())
-    if (isBelowAnother(name, taken)) {
-      taken.delete(name);
-      skipped += 1;
-    }
-  if (taken.size > REFS_MAX)
-    throw new RemoteUnusable(`it has more than ${REFS_MAX} branches and tags`);
+  for (const name of taken.keys()) {
+    looked += 1;
+    if (looked % REFS_AT_ONCE === 0) await letOthersRun(signal);
+    if (!isBelowAnother(name, taken)) continue;
+    taken.delete(name);
+    skipped += 1;
+  }
   const branch = head?.startsWith("refs/heads/") && taken.has(head) ? head.slice(11) : undefined;
   return { head: branch, objectFormat: isSha256 ? "sha256" : "sha1", refs: taken, skipped };
 }
 
+async function letOthersRun(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
+
 /** Git cannot store `a/b` beside `a`, although a remote can list both. */
 function isBelowAnother(name: string, names: ReadonlyMap<string, string>): boolean {
-  const parts = name.split("/");
-  return parts.some((_, index) => index > 2 && names.has(parts.slice(0, index).join("/")));
+  const kind = name.indexOf("/", "refs/".length);
+  for (let at = name.indexOf("/", kind + 1); at !== -1; at = name.indexOf("/", at + 1))
+    if (names.has(name.slice(0, at))) return true;
+  return false;
 }
 
 /** Git and file systems limit names of refs to about this length. */

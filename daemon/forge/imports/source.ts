@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { GuardedRequest, OutboundOutcome } from "../../outbound/guarded-request.ts";
 import type { ImportPart } from "./import-parts.ts";
+import { parseAnswer } from "./json-answers.ts";
 import { type Credentials } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
 
@@ -119,7 +120,7 @@ interface ItemTypes {
 /** One page of a list of the source. */
 export interface SourcePage<T> {
   readonly items: readonly T[];
-  /** Items that the source lists and that do not have its documented form. */
+  /** Items that the source lists and that do not have its documented form, or are too many. */
   readonly malformed: number;
   readonly hasMore: boolean;
   /** As far as the source says it. */
@@ -176,10 +177,12 @@ export class SourceBusy extends Error {
 /** The source did not answer; it may later. */
 export class SourceAway extends Error {}
 
-/** Most pages of reviews, comments on lines and characters of them that are read of one pull request. */
-const REVIEWS_MAX = { pages: 20, lines: 2_000, characters: 16_000_000 };
+/** Most pages of reviews, reviews, comments on lines and characters of both that are read of one pull request. */
+const REVIEWS_MAX = { pages: 20, reviews: 1_000, lines: 2_000, characters: 16_000_000 };
 /** Most bytes of one page: it is parsed on the event loop. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+/** Most items of one list that are looked at; some servers send a whole list as its first page. */
+const ITEMS_MAX = 1_000;
 const TIMEOUT_MS = 60_000;
 /** An hour is the window of GitHub's limit. */
 const WAIT_MS = { usual: 60_000, max: 3_700_000 };
@@ -246,6 +249,12 @@ export function createSource({
         const found = await readPage(listed, page, signal);
         malformed += found.malformed;
         for (const { id, hasLines, review } of found.items) {
+          if (left.reviews === 0 || left.characters <= 0) {
+            malformed += 1;
+            continue;
+          }
+          left.reviews -= 1;
+          left.characters -= review.body.length;
           const path = readers.linesPath(number, id);
           const commented = hasLines && left.lines > 0 && left.characters > 0;
           const lines = commented ? await readList({ path, read: readers.readLine }, signal) : none;
@@ -255,7 +264,7 @@ export function createSource({
           malformed += lines.malformed + lines.items.length - kept.length;
           items.push({ ...review, lines: kept });
         }
-        if (!found.hasMore) break;
+        if (!found.hasMore || left.reviews === 0 || left.characters <= 0) break;
       }
       return { items, malformed };
     },
@@ -280,8 +289,8 @@ export function createSource({
     if (answer.status === 404) assertServed(await ask("", signal), clock());
     const { items, ...rest } = answer.status === 404 ? nothing : toList(answer);
     const found: T[] = [];
-    let malformed = 0;
-    for (const item of items) {
+    let malformed = Math.max(0, items.length - ITEMS_MAX);
+    for (const item of items.slice(0, ITEMS_MAX)) {
       try {
         const one = read(item);
         if (one !== undefined) found.push(one);
@@ -334,12 +343,7 @@ export const issueNumber = z.int().min(1).max(2_000_000_000);
 const numbered = z.object({ number: issueNumber });
 
 function parseList(body: Buffer): unknown[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString("utf8"));
-  } catch (error) {
-    throw new RemoteUnusable("the source does not answer with JSON", error);
-  }
+  const parsed = parseAnswer(body);
   if (!Array.isArray(parsed)) throw new RemoteUnusable("the source does not answer with a list");
   return parsed;
 }
