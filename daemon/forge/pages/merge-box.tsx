@@ -4,8 +4,8 @@ import type { WireReview } from "../../contract/forge/pulls/reviews.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { toCount } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
+import { isPattern } from "../repositories/name-patterns.ts";
 import { findRefusal, type ForgePageContext } from "./forge-page.ts";
-import { mayChangeCode } from "./repository-head.tsx";
 
 /** The state of one check of the head. */
 export interface Check {
@@ -42,35 +42,76 @@ export async function loadMergeBox(
   return { pull, repository, base, ...state };
 }
 
-/** Returns the reasons for which a pull request cannot be merged as it is, as sentences. */
-function listReasons({ pull, repository, base, checks, reviews }: LoadedMergeBox): string[] {
+/** What stands in the way of a merge, as sentences. The page does not know all settings of a rule. */
+interface Reasons {
+  /** For which it is certainly refused. */
+  readonly certain: readonly string[];
+  /** For which the rule may refuse it. */
+  readonly possible: readonly string[];
+}
+
+/** Entries that a list of reviews or checks has at most: one with fewer is whole. */
+const LIST_MAX = 50;
+
+function findReasons(box: LoadedMergeBox): Reasons {
+  const { pull, repository, base } = box;
   const { ref } = pull.base;
-  if (repository.archived) return ["The repository is archived."];
-  if (base === undefined) return [`The branch ${ref} is deleted.`];
-  const verdicts = lastVerdicts(reviews);
-  const approvals = verdicts.filter(({ state }) => state === "APPROVED").length;
-  const objections = verdicts.filter(({ state }) => state === "REQUEST_CHANGES");
-  const missing = base.status_check_contexts.filter(
-    (name) => !checks.some(({ context, status }) => context === name && status === "success"),
-  );
-  return [
-    ...(pull.draft ? ["It is a draft: edit its title to say that it is ready."] : []),
-    ...(pull.mergeable || pull.draft
-      ? []
-      : [`It conflicts with ${ref}, or croft has not compared the two yet.`]),
-    ...(base.user_can_merge ? [] : [`You may not merge into ${ref}.`]),
-    ...(approvals >= base.required_approvals
-      ? []
-      : [
-          `It has ${approvals} of ${toCount(base.required_approvals, "approval")} that ${ref} requires.`,
-        ]),
-    ...(base.protected
-      ? objections.map(({ user }) => `${user?.login ?? "A reviewer"} requests changes.`)
-      : []),
-    ...(base.enable_status_check
-      ? missing.map((name) => `The check ${name} has not succeeded.`)
-      : []),
-  ];
+  if (repository.archived) return only("The repository is archived.");
+  if (base === undefined) return only(`The branch ${ref} is deleted.`);
+  const { lacking, possible } = judgeChecks(box.checks, base);
+  return {
+    certain: [
+      ...(pull.draft ? ["It is a draft: edit its title to say that it is ready."] : []),
+      ...(pull.mergeable || pull.draft
+        ? []
+        : [`It conflicts with ${ref}, or croft has not compared the two yet.`]),
+      ...(base.user_can_merge ? [] : [`You may not merge into ${ref}.`]),
+      ...judgeApprovals(box.reviews, base, ref),
+      ...lacking,
+    ],
+    possible: [...listObjections(box.reviews, base), ...possible],
+  };
+}
+
+const only = (reason: string): Reasons => ({ certain: [reason], possible: [] });
+
+function judgeApprovals(
+  reviews: readonly WireReview[],
+  { required_approvals: required }: WireBranch,
+  ref: string,
+): readonly string[] {
+  const approvals = lastVerdicts(reviews).filter(({ state }) => state === "APPROVED").length;
+  if (approvals >= required || reviews.length >= LIST_MAX) return [];
+  return [`It has ${approvals} of ${toCount(required, "approval")} that ${ref} requires.`];
+}
+
+/** Whether a request for changes is an obstacle is a setting of the rule. */
+const listObjections = (reviews: readonly WireReview[], base: WireBranch): readonly string[] =>
+  base.protected
+    ? lastVerdicts(reviews)
+        .filter(({ state }) => state === "REQUEST_CHANGES")
+        .map(({ user }) => `${user?.login ?? "A reviewer"} requests changes.`)
+    : [];
+
+/** Judges the required checks as far as their names are no patterns. */
+function judgeChecks(
+  checks: readonly Check[],
+  { enable_status_check: areRequired, status_check_contexts: names }: WireBranch,
+): { readonly lacking: readonly string[]; readonly possible: readonly string[] } {
+  if (!areRequired) return { lacking: [], possible: [] };
+  const passing = ["success", "warning", "skipped"];
+  const isCertain = (name: string) => !isPattern(name) && !name.includes("\\");
+  const hasPassed = (name: string) =>
+    checks.length >= LIST_MAX ||
+    checks.some(({ context, status }) => context === name && passing.includes(status));
+  return {
+    lacking: names
+      .filter((name) => isCertain(name) && !hasPassed(name))
+      .map((name) => `The check ${name} has not succeeded.`),
+    possible: names
+      .filter((name) => !isCertain(name))
+      .map((name) => `The checks ${name} have to succeed.`),
+  };
 }
 
 /** Returns the latest verdict of each official reviewer that still counts. */
@@ -100,11 +141,12 @@ export function MergeBox({
   home: string;
   token: string;
 }) {
-  const { pull, repository } = box;
-  const reasons = listReasons(box);
-  const mayPush = mayChangeCode(repository);
+  const { pull, repository, base } = box;
+  const { certain, possible } = findReasons(box);
+  const reasons = [...new Set([...certain, ...possible])];
   const mayForce = repository.permissions?.admin === true;
-  const isMergeable = mayPush && pull.mergeable && !pull.draft;
+  const mayMerge = base?.user_can_merge === true && !repository.archived && !repository.mirror;
+  const isMergeable = mayMerge && pull.mergeable && !pull.draft;
   return (
     <section className="card" aria-label="Merge">
       <div className="content">
@@ -112,7 +154,11 @@ export function MergeBox({
           <p>{`It can be merged into ${pull.base.ref}.`}</p>
         ) : (
           <>
-            <p>It cannot be merged yet:</p>
+            <p>
+              {certain.length > 0
+                ? "It cannot be merged yet:"
+                : `The rule of ${pull.base.ref} may refuse to merge it:`}
+            </p>
             <ul>
               {reasons.map((reason) => (
                 <li key={reason}>{reason}</li>
@@ -123,15 +169,15 @@ export function MergeBox({
         {pull.merge_base === pull.base.sha ? null : (
           <UpdateForm pull={pull} home={home} token={token} />
         )}
-        {isMergeable && (reasons.length === 0 || mayForce) ? (
+        {isMergeable && (certain.length === 0 || mayForce) ? (
           <Form action={`${home}/merge`} token={token} className="wide">
             <input type="hidden" name="head" value={pull.head.sha} />
-            {reasons.length === 0 ? null : (
+            {mayForce && reasons.length > 0 ? (
               <label className="check">
-                <input type="checkbox" name="force" value="yes" required /> Merge although the rules
-                say no, as an administrator
+                <input type="checkbox" name="force" value="yes" required={certain.length > 0} />{" "}
+                Merge although the rules say no, as an administrator
               </label>
-            )}
+            ) : null}
             <label className="check">
               <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
             </label>

@@ -8,7 +8,7 @@ const { by } = people;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  for (const name of ["mira", "otto"]) await people.newUser(name);
+  for (const name of ["mira", "otto", "rita"]) await people.newUser(name);
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
@@ -256,6 +256,66 @@ test("the box of a pull request says why it cannot be merged, and updates its br
     .not.toContain("main has commits");
   await by("mira", "POST", `${path}/pulls/1/reviews`, { event: "REQUEST_CHANGES", body: "No" });
   expect((await otto.get(home)).text).toContain("mira requests changes");
+});
+
+test("a rule that the page knows in part leaves the decision to the merge", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${repo}`;
+  for (const [name, permission] of [
+    ["otto", "write"],
+    ["rita", "read"],
+  ] as const)
+    await by("mira", "PUT", `${path}/collaborators/${name}`, { permission });
+  const topic = { content: toContent("topic\n"), new_branch: "topic" };
+  const { commit } = (await by("mira", "POST", `${path}/contents/topic.txt`, topic)).json;
+  await by("mira", "POST", `${path}/branch_protections`, {
+    rule_name: "main",
+    enable_status_check: true,
+    status_check_contexts: ["ci/*", "docs", "lint"],
+    enable_merge_whitelist: true,
+    merge_whitelist_usernames: ["otto", "rita"],
+  });
+  await by("mira", "POST", `${path}/pulls`, { head: "topic", base: "main", title: "It" });
+  const home = `/mira/${repo}/pulls/1`;
+  const [mira, otto, rita] = [await signIn("mira"), await signIn("otto"), await signIn("rita")];
+  const report = (context: string, state: string) =>
+    by("mira", "POST", `${path}/statuses/${commit.sha}`, { context, state });
+  await report("ci/unit", "failure");
+  await report("docs", "skipped");
+  await expect
+    .poll(async () => (await otto.get(home)).text, { interval: 50 })
+    .not.toContain("has not compared");
+  const lacking = (await otto.get(home)).text;
+  expect(lacking).toContain("The check lint has not succeeded");
+  expect(lacking).not.toContain("The check docs");
+  expect(lacking).not.toContain("Merge as one commit");
+  await report("lint", "warning");
+
+  // The rule does not make a request for changes an obstacle.
+  await by("otto", "POST", `${path}/pulls/1/reviews`, { event: "REQUEST_CHANGES", body: "No" });
+  for (const reader of [otto, rita]) {
+    const shown = (await reader.get(home)).text;
+    for (const text of [
+      "The rule of main may refuse to merge it",
+      "otto requests changes",
+      "The checks ci/* have to succeed",
+      "Merge as one commit",
+    ])
+      expect(shown).toContain(text);
+    expect(shown).not.toContain("Merge although");
+  }
+  // An administrator who is not on the list may not merge, not even by force.
+  const ofMira = (await mira.get(home)).text;
+  expect(ofMira).toContain("You may not merge into main");
+  expect(ofMira).not.toContain("Merge as one commit");
+  const refused = await rita.send(`${home}/merge`, home, { style: "merge" });
+  expect([refused.status, refused.text.includes("Not all required status checks")]).toEqual([
+    422,
+    true,
+  ]);
+  await report("ci/unit", "success");
+  expect((await rita.send(`${home}/merge`, home, { style: "merge" })).status).toBe(303);
+  expect((await by("mira", "GET", `${path}/pulls/1`)).json.merged).toBe(true);
 });
 
 test("two branches are chosen for a new pull request", async () => {
