@@ -16,6 +16,7 @@ import type { PullParams } from "./pull-head.tsx";
 import {
   Conversation,
   type LineForms,
+  loadReviewLines,
   renderLines,
   type ShownLine,
   toPlace,
@@ -58,14 +59,9 @@ export async function loadLines(
     params,
     query: { limit: String(REVIEWS_MAX) },
   });
-  const lines: ShownLine[] = [];
-  for (const { id, comments_count: count } of reviews) {
-    if (count === 0) continue;
-    const path = { ...params, id: String(id) };
-    const { body } = await call(reviewEndpoints.listReviewLines, { params: path });
-    const current = body.filter((line) => !line.outdated && line.line > 0);
-    lines.push(...(await renderLines(context, `${owner}/${repo}`, current)));
-  }
+  const found = await loadReviewLines(context, params, reviews);
+  const current = [...found.values()].flat().filter((line) => !line.outdated && line.line > 0);
+  const lines = await renderLines(context, `${owner}/${repo}`, current);
   const conversations = [...Map.groupBy(lines, toPlace).values()];
   return Map.groupBy(conversations, ([first]) =>
     first === undefined ? "" : toKey(first.path, `${first.position > 0 ? "R" : "L"}${first.line}`),

@@ -22,7 +22,13 @@ import { mayChangeCode } from "./repository-head.tsx";
 import { IssueText } from "./issue-page.tsx";
 import { IssueSidebar } from "./issue-sidebar.tsx";
 import { loadIssueBoxes, loadIssueWork } from "./issue-work.ts";
-import { renderLines, ReviewLines, replyForm, type ShownReview } from "./review-lines.tsx";
+import {
+  loadReviewLines,
+  renderLines,
+  ReviewLines,
+  replyForm,
+  type ShownReview,
+} from "./review-lines.tsx";
 import { readText, type ShownForm } from "./texts.tsx";
 import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
 
@@ -51,6 +57,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
   const { owner, repo } = params;
   const { body: combined } = await call(statusEndpoints.getCombinedStatus, {
     params: { owner, repo, ref: pull.head.sha },
+    query: { limit: "50" },
   });
   const checks = combined.statuses ?? [];
   const box =
@@ -150,17 +157,10 @@ async function loadReviews(context: ForgePageContext, { owner, repo, index }: Pu
   const { call } = context;
   const params = { owner, repo, index };
   const { body } = await call(reviewEndpoints.listReviews, { params, query: { limit: "50" } });
+  const found = await loadReviewLines(context, params, body);
   const shown = new Map<number, ShownReview>();
   for (const review of body) {
-    const path = { ...params, id: String(review.id) };
-    const lines =
-      review.comments_count === 0
-        ? []
-        : await renderLines(
-            context,
-            `${owner}/${repo}`,
-            (await call(reviewEndpoints.listReviewLines, { params: path })).body,
-          );
+    const lines = await renderLines(context, `${owner}/${repo}`, found.get(review.id) ?? []);
     shown.set(review.id, { review, lines });
   }
   return shown;

@@ -1,6 +1,11 @@
-import type { WireReview, WireReviewLine } from "../../contract/forge/pulls/reviews.ts";
+import {
+  reviewEndpoints,
+  type WireReview,
+  type WireReviewLine,
+} from "../../contract/forge/pulls/reviews.ts";
 import { Rendered, State, Time } from "../../pages/elements.tsx";
 import { declareForm, Form } from "../../pages/form.tsx";
+import { withoutSuggestion } from "../reviews/suggestions.ts";
 import { Hunks } from "./diff.tsx";
 import { UserLink } from "./elements.tsx";
 import type { ForgePageContext } from "./forge-page.ts";
@@ -17,8 +22,33 @@ export interface ShownReview {
   readonly lines: readonly ShownLine[];
 }
 
-/** A block of a suggestion, which the page shows as a diff below the text. */
-const SUGGESTION = /^(`{3,}|~{3,})[ \t]*suggestion\b[^\n]*\n(?:[^]*?\n)?\1[`~]*[ \t]*$/m;
+/** Most comments on lines of a page, and characters of them with their hunks. */
+const PAGE_MAX = { lines: 500, characters: 1_000_000 };
+
+/** Loads the comments on lines of reviews, by the ids of the reviews: the first ones, as far as a page has room for them. */
+export async function loadReviewLines(
+  { call }: ForgePageContext,
+  params: { readonly owner: string; readonly repo: string; readonly index: string },
+  reviews: readonly WireReview[],
+): Promise<ReadonlyMap<number, readonly WireReviewLine[]>> {
+  const found = new Map<number, WireReviewLine[]>();
+  const left = { ...PAGE_MAX };
+  for (const { id, comments_count: count } of reviews) {
+    if (count === 0) continue;
+    if (left.lines <= 0 || left.characters <= 0) break;
+    const path = { ...params, id: String(id) };
+    const { body } = await call(reviewEndpoints.listReviewLines, { params: path });
+    const shown: WireReviewLine[] = [];
+    for (const line of body.slice(0, left.lines)) {
+      left.characters -= line.body.length + line.diff_hunk.length;
+      if (left.characters <= 0) break;
+      shown.push(line);
+    }
+    left.lines -= shown.length;
+    found.set(id, shown);
+  }
+  return found;
+}
 
 /** Renders the texts of comments on lines. `home` is `owner/name`. */
 export function renderLines(
@@ -28,8 +58,9 @@ export function renderLines(
 ): Promise<ShownLine[]> {
   return Promise.all(
     lines.map(async (line) => {
-      const text = line.body.replaceAll("\r\n", "\n");
-      const body = line.suggestion === null ? text : text.replace(SUGGESTION, "").trim();
+      // The page shows the suggested lines as a diff below the text.
+      const text = line.suggestion === null ? line.body : withoutSuggestion(line.body).trim();
+      const body = text.replaceAll("\r\n", "\n");
       return { ...line, body, html: await renderComment(context, home, body) };
     }),
   );

@@ -6,10 +6,12 @@ export interface DiffLine {
 
 /** Lines of context before the line of a comment. */
 const CONTEXT_LINES = 3;
+/** Characters of a line that are kept: each comment has its own copy of the hunk, and a line may have megabytes. */
+const LINE_MAX = 4_096;
 
 /**
  * Returns the part of a diff that ends with each of the lines, with its header; undefined for a line that the diff does not
- * have. Goes over the diff once, however many lines are wanted.
+ * have. Long lines are cut. Goes over the diff once, however many lines are wanted.
  * @param diff of one file
  */
 export function cutHunks(
@@ -44,7 +46,7 @@ export function cutHunks(
     if (!isInHunk || !" +-".includes(sign) || sign === "") continue;
     if (sign !== "+") old += 1;
     if (sign !== "-") current += 1;
-    shown.push(text);
+    shown.push(text.length > LINE_MAX ? text.slice(0, LINE_MAX).toWellFormed() : text);
     if (shown.length > CONTEXT_LINES + 1) shown.shift();
     if (sign !== "+") keep({ side: "old", line: old });
     if (sign !== "-") keep({ side: "new", line: current });

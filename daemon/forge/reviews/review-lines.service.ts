@@ -15,6 +15,7 @@ import {
   findReviewLine,
   insertReviewLine,
   listReviewLines,
+  measureReviewLines,
   type ReviewLine,
   resolveReviewLine,
 } from "../../../storage/tables/forge/pulls/review-lines.ts";
@@ -64,6 +65,8 @@ export interface ReviewLineDetails {
 
 /** Longest diff of one file in which lines are looked up. */
 const DIFF_BYTES_MAX = 8 * 1024 * 1024;
+/** Most comments on lines of a review, and bytes of them with their hunks: one list has all of them. */
+const REVIEW_MAX = { lines: 1_000, bytes: 4 * 1024 * 1024 };
 
 export type ReviewLines = ReturnType<typeof createReviewLines>;
 
@@ -117,6 +120,7 @@ export function createReviewLines({
       });
     },
 
+    /** Refuses with `unprocessable` more comments than a review may have. */
     async insert(
       tx: Transaction,
       {
@@ -131,17 +135,21 @@ export function createReviewLines({
     ): Promise<void> {
       const { id: reviewId, issueId } = review;
       const { commitId } = prepared;
+      await assertRoom(tx, reviewId, prepared.lines);
       for (const line of prepared.lines)
         await insertReviewLine(tx, { ...line, reviewId, issueId, authorId, commitId });
     },
 
-    /** Returns the comments of a review, oldest first. */
+    /** Returns the comments of a review, oldest first. A list that is too long is truncated. */
     async list(opened: GrantedRepository, path: ReviewPath): Promise<ReviewLineDetails[]> {
       const { issue, review } = await openReview(db, opened, opened.grant.caller, path);
       return loadLines(opened, issue, await listReviewLines(db, review.id));
     },
 
-    /** Answers a comment, in the same review and on the same line. Refuses with `invalid_argument` a comment of the conversation. */
+    /**
+     * Answers a comment, in the same review and on the same line. Refuses with `invalid_argument` a comment of the conversation,
+     * with `unprocessable` more comments than a review may have.
+     */
     async reply(
       opened: GrantedRepository,
       caller: ForgeCaller,
@@ -156,6 +164,7 @@ export function createReviewLines({
         if (first.issueId !== current.id) throw notFound();
         const authorId = caller.user.id;
         const own = { originalAuthor: "", createdAt: tx.now, updatedAt: tx.now };
+        await assertRoom(tx, review.id, [{ body, hunk: first.hunk }]);
         const added = await insertReviewLine(tx, { ...first, ...own, authorId, body });
         await insertMentions(tx, current.id, await findMentionedIds(tx, body));
         const change = { owned, issue: current, pull, actor: caller.user, review, reply: added };
@@ -262,6 +271,22 @@ export function createReviewLines({
       resolver: personOf(line.resolvedBy),
     }));
   }
+}
+
+async function assertRoom(
+  tx: Transaction,
+  reviewId: ForgeReview["id"],
+  added: readonly Pick<ReviewLine, "body" | "hunk">[],
+): Promise<void> {
+  if (added.length === 0) return;
+  const has = await measureReviewLines(tx, reviewId);
+  let { bytes } = has;
+  for (const { body, hunk } of added) bytes += Buffer.byteLength(body) + Buffer.byteLength(hunk);
+  if (has.lines + added.length > REVIEW_MAX.lines || bytes > REVIEW_MAX.bytes)
+    throw new AppError(
+      "unprocessable",
+      `a review has at most ${REVIEW_MAX.lines} comments on lines, of ${REVIEW_MAX.bytes} bytes in all`,
+    );
 }
 
 function toDiffLine({ newPosition, oldPosition }: NewLine): DiffLine {

@@ -9,12 +9,30 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*suggestion[ \t]*$/;
 /** Returns the lines that a comment suggests in the place of its line: the first block of code whose language is `suggestion`. */
 export function findSuggestion(comment: string): readonly string[] | undefined {
   const lines = comment.split(/\r?\n/);
+  const block = findBlock(lines);
+  return block && lines.slice(block.start + 1, block.end);
+}
+
+/** Returns the text of a comment beside the block that it suggests. */
+export function withoutSuggestion(comment: string): string {
+  const lines = comment.split(/\r?\n/);
+  const block = findBlock(lines);
+  return block === undefined
+    ? comment
+    : lines.toSpliced(block.start, block.end - block.start + 1).join("\n");
+}
+
+/** Returns the lines of the fences of the block, from 0. A block without an end reaches that of the comment. */
+function findBlock(
+  lines: readonly string[],
+): { readonly start: number; readonly end: number } | undefined {
   const start = lines.findIndex((line) => FENCE.test(line));
   const fence = FENCE.exec(lines[start] ?? "")?.[1];
   if (fence === undefined) return undefined;
-  const rest = lines.slice(start + 1);
-  const end = rest.findIndex((line) => line.trim().startsWith(fence) && !/[^`~\s]/.test(line));
-  return end === -1 ? rest : rest.slice(0, end);
+  const end = lines.findIndex(
+    (line, at) => at > start && line.trim().startsWith(fence) && !/[^`~\s]/.test(line),
+  );
+  return { start, end: end === -1 ? lines.length : end };
 }
 
 /**

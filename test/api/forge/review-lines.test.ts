@@ -205,3 +205,56 @@ test("a reply joins the conversation, which writers and the author resolve and o
   }
   expect((await by("zoe", "POST", `${path}/pulls/comments/${id}/resolve`)).status).toBe(403);
 });
+
+test("comments on one long line stay small, and a review, its list and its page have a maximum of them", async () => {
+  const { pull, home } = await newPull(`one\n${"x".repeat(100_000)}\nthree\n`);
+  const [first = 0] = await comment(pull, { new_position: 2 });
+  const reviews = (await by("rita", "GET", `${pull}/reviews`)).json;
+  const [line] = (await by("rita", "GET", `${pull}/reviews/${reviews[0].id}/comments`)).json;
+  expect(line.diff_hunk.length).toBeLessThan(20_000);
+  const reply = (body: string) => by("zoe", "POST", `${pull}/comments/${first}/replies`, { body });
+  expect((await reply("Because.")).json.diff_hunk).toBe(line.diff_hunk);
+
+  // A pending review grows until it is submitted.
+  const one = { path: "file.txt", body: "Why?", new_position: 1 };
+  const add = (count: number) =>
+    by("rita", "POST", `${pull}/reviews`, {
+      body: "See below",
+      comments: Array.from({ length: count }, () => one),
+    });
+  for (let round = 0; round < 10; round += 1) {
+    const added = await add(100);
+    expect(added.status, added.text).toBe(200);
+  }
+  const more = await add(1);
+  expect([more.status, more.json.message]).toEqual([
+    422,
+    "a review has at most 1000 comments on lines, of 4194304 bytes in all",
+  ]);
+  const { id } = (await by("rita", "GET", `${pull}/reviews`)).json.at(-1);
+  expect((await by("rita", "GET", `${pull}/reviews/${id}/comments`)).json).toHaveLength(1_000);
+  const submitted = await by("rita", "POST", `${pull}/reviews/${id}`, { event: "COMMENT" });
+  expect(submitted.status).toBe(200);
+  const [, inLarge] = (await by("zoe", "GET", `${pull}/reviews/${id}/comments`)).json;
+  const late = await by("zoe", "POST", `${pull}/comments/${inLarge.id}/replies`, { body: "No" });
+  expect(late.status).toBe(422);
+  const count = async (page: string) => (await show(page)).match(/id="issuecomment-/g)?.length ?? 0;
+  const onPage = await count(home);
+  expect(onPage).toBeGreaterThan(400);
+  expect(onPage).toBeLessThan(520);
+  expect(await count(`${home}/files`)).toBeLessThan(520);
+});
+
+test("the texts of a review have a maximum of bytes", async () => {
+  const { pull } = await newPull();
+  const body = "y".repeat(250_000);
+  const [id = 0] = await comment(pull, { new_position: 3, body });
+  const statuses = new Set<number>();
+  let count = 1;
+  while (!statuses.has(422) && count < 30) {
+    statuses.add((await by("zoe", "POST", `${pull}/comments/${id}/replies`, { body })).status);
+    count += 1;
+  }
+  // 16 texts of 250,000 bytes are 4 MB, and 17 more than 4 MiB.
+  expect([[...statuses], count]).toEqual([[201, 422], 17]);
+});

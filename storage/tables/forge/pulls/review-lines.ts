@@ -4,6 +4,9 @@ import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import type { CommentId, IssueId, RepositoryId, ReviewId, UserId } from "../ids.ts";
 
+/** Of one list, in bytes of texts and hunks: texts are edited after they were counted, and imported reviews have many. */
+const LIST_MAX = { count: 2_000, bytes: 32 * 1024 * 1024 };
+
 const reviewLines = defineTable(
   "forge_review_lines AS line",
   {
@@ -95,13 +98,43 @@ export function findReviewLine(db: Queries, commentId: CommentId): Promise<Revie
   return reviewLines.find(db, sql`line.comment_id = ${commentId}`);
 }
 
-/** Returns the comments of a review, oldest first. */
-export function listReviewLines(db: Queries, reviewId: ReviewId): Promise<ReviewLine[]> {
-  return reviewLines.list(db, sql`line.review_id = ${reviewId}`, { order: "line.comment_id" });
+/**
+ * Returns the comments of a review, oldest first. The list has no pages, so it is truncated as `LIST_MAX` says, but always
+ * includes the first comment.
+ */
+export async function listReviewLines(db: Queries, reviewId: ReviewId): Promise<ReviewLine[]> {
+  // Reads only the lengths first, because all texts together may not fit into memory.
+  const sizes = await db.all<{ id: CommentId; bytes: number }>(
+    `SELECT line.comment_id AS id, OCTET_LENGTH(comment.body) + OCTET_LENGTH(line.hunk) AS bytes
+     FROM forge_review_lines AS line JOIN forge_issue_comments AS comment ON comment.id = line.comment_id
+     WHERE line.review_id = ? ORDER BY line.comment_id LIMIT ?`,
+    reviewId,
+    LIST_MAX.count,
+  );
+  let sum = 0;
+  const fitting = sizes.filter(({ bytes }, at) => (sum += bytes) <= LIST_MAX.bytes || at === 0);
+  const last = fitting.at(-1)?.id;
+  if (last === undefined) return [];
+  const where = sql`line.review_id = ${reviewId} AND line.comment_id <= ${last}`;
+  return reviewLines.list(db, where, { order: "line.comment_id" });
 }
 
 export async function countReviewLines(db: Queries, reviewId: ReviewId): Promise<number> {
   return reviewLines.count(db, sql`line.review_id = ${reviewId}`);
+}
+
+/** Returns how many comments on lines a review has, and how many bytes they have with their hunks. */
+export async function measureReviewLines(
+  db: Queries,
+  reviewId: ReviewId,
+): Promise<{ readonly lines: number; readonly bytes: number }> {
+  const found = await db.get<{ lines: number; bytes: number | null }>(
+    `SELECT COUNT(*) AS lines, SUM(OCTET_LENGTH(comment.body) + OCTET_LENGTH(line.hunk)) AS bytes
+     FROM forge_review_lines AS line JOIN forge_issue_comments AS comment ON comment.id = line.comment_id
+     WHERE line.review_id = ?`,
+    reviewId,
+  );
+  return { lines: Number(found?.lines ?? 0), bytes: Number(found?.bytes ?? 0) };
 }
 
 /** Returns comments on lines of a pull request that are not followed to its head or base, the newest first. */

@@ -48,3 +48,12 @@ test("several lines are found at once, in the order in which they are wanted", (
   ] as const;
   expect(cutHunks(diff, wanted)).toEqual(wanted.map((line) => cutHunk(diff, line)));
 });
+
+test("long lines are cut, so that the hunks of many comments on one line stay small", () => {
+  const long = `@@ -0,0 +1,5 @@\n+x${"🦊".repeat(100_000)}\n+b\n+${"c".repeat(100_000)}\n+d\n+e\n`;
+  const hunk = cutHunk(long, { side: "new", line: 4 }) ?? "";
+  expect(hunk.length).toBeLessThan(10_000);
+  expect(hunk.isWellFormed()).toBe(true);
+  expect(hunk.split("\n")).toHaveLength(5);
+  expect(hunk.split("\n")[0]).toBe("@@ -0,0 +1,4 @@");
+});

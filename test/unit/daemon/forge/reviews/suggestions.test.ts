@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { followLine } from "../../../../../daemon/forge/reviews/followed-lines.ts";
-import { findSuggestion, replaceLines } from "../../../../../daemon/forge/reviews/suggestions.ts";
+import {
+  findSuggestion,
+  replaceLines,
+  withoutSuggestion,
+} from "../../../../../daemon/forge/reviews/suggestions.ts";
 
 test.each([
   ["Better:\n```suggestion\none\ntwo\n```\nmore", ["one", "two"]],
@@ -14,6 +18,23 @@ test.each([
   ["suggestion", undefined],
 ])("the comment %j suggests %j", (comment, lines) => {
   expect(findSuggestion(comment)).toEqual(lines);
+});
+
+test.each([
+  ["Better:\n```suggestion\none\ntwo\n```\nmore", "Better:\nmore"],
+  ["a\r\n```suggestion\r\none\r\n```\r\nb", "a\nb"],
+  ["  ```suggestion\n  ```\n", ""],
+  ["````suggestion\n```\n````\n```suggestion\ntwo\n```", "```suggestion\ntwo\n```"],
+  ["```suggestion\nunclosed", ""],
+  ["```ts\none\n```", "```ts\none\n```"],
+])("the comment %j says %j beside its suggestion", (comment, text) => {
+  expect(withoutSuggestion(comment)).toBe(text);
+});
+
+test("a comment that opens blocks without end is read once, not from each of them", () => {
+  const comment = "```suggestion\n".repeat(18_000);
+  expect(findSuggestion(comment)).toHaveLength(18_000);
+  expect(withoutSuggestion(comment)).toBe("");
 });
 
 const replace = (text: string, ...replacements: [number, ...string[]][]) =>
