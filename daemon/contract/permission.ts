@@ -18,11 +18,22 @@ export type RepositoryLevel = "read" | "write" | "admin" | "owner";
 /** The roles in an organization: a user who may see it, a member, and an owner. */
 export type OrganizationRole = "viewer" | "member" | "owner";
 
+/** The roles for a team: a user who may see the team, and an owner of its organization. */
+export type TeamRole = "viewer" | "owner";
+
+/** The permissions on the packages of an owner; `write` includes `read`. */
+export type PackagesLevel = "read" | "write";
+
 /**
  * What a caller needs on the resource in the path of an operation. The binder opens the resource before it reads the
  * body, refuses the caller without the permission, and hands the handler what it opened.
  */
-export type Permission = RepositoryPermission | OrganizationPermission | AccountPermission;
+export type Permission =
+  | RepositoryPermission
+  | OrganizationPermission
+  | TeamPermission
+  | PackagesPermission
+  | AccountPermission;
 
 /** A permission on one part of the repository in the path. */
 export interface RepositoryPermission {
@@ -44,6 +55,18 @@ export interface OrganizationPermission {
   readonly role: OrganizationRole;
 }
 
+/** A role for the team in the path. */
+export interface TeamPermission {
+  readonly kind: "team";
+  readonly role: TeamRole;
+}
+
+/** A permission on the packages of the owner in the path, a user or an organization. */
+export interface PackagesPermission {
+  readonly kind: "packages";
+  readonly level: PackagesLevel;
+}
+
 /** The caller's own account, without a path; a token for public things only is refused. */
 export interface AccountPermission {
   readonly kind: "account";
@@ -61,5 +84,14 @@ export const organization = (role: OrganizationRole): OrganizationPermission => 
   kind: "organization",
   role,
 });
+
+/** A role for the team in the path. */
+export const team = (role: TeamRole): TeamPermission => ({ kind: "team", role });
+
+/** The permission `level` on the packages of the owner in the path. */
+export const packages = (level: PackagesLevel): PackagesPermission => ({ kind: "packages", level });
+
+/** Reading the packages of the owner in the path, and changing them. */
+export const packagesOfOwner = { read: packages("read"), change: packages("write") } as const;
 
 export const ownAccount: AccountPermission = { kind: "account" };

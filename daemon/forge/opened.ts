@@ -1,10 +1,14 @@
+import type { ForgeTeam } from "../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 import type { AnyEndpoint, PermissionOf } from "../contract/endpoint.ts";
 import type {
   AccountPermission,
   OrganizationPermission,
+  PackagesLevel,
+  PackagesPermission,
   Permission,
   RepositoryPermission,
+  TeamPermission,
 } from "../contract/permission.ts";
 import type { ForgeCaller } from "./caller.ts";
 import type { OwnedRepository } from "./events.ts";
@@ -45,6 +49,29 @@ export interface GrantedOrganization extends OpenedOrganization {
   };
 }
 
+/** A team with its organization and the role of the caller. */
+export interface OpenedTeam extends OpenedOrganization {
+  readonly team: ForgeTeam;
+}
+
+/** A team that an operation has opened, with the right to it, which a transaction can check again. */
+export interface GrantedTeam extends OpenedTeam {
+  readonly grant: {
+    readonly caller: ForgeCaller;
+    readonly permission: TeamPermission;
+  };
+}
+
+/** The owner of packages that an operation has opened, with the right to them, which a transaction can check again. */
+export interface GrantedPackages {
+  readonly owner: ForgeUser;
+  readonly access: PackagesLevel;
+  readonly grant: {
+    readonly caller: ForgeCaller | undefined;
+    readonly permission: PackagesPermission;
+  };
+}
+
 /** The account of the caller. */
 export interface GrantedAccount {
   readonly account: ForgeUser;
@@ -55,9 +82,13 @@ export type Granted<P extends Permission> = P extends RepositoryPermission
   ? GrantedRepository
   : P extends OrganizationPermission
     ? GrantedOrganization
-    : P extends AccountPermission
-      ? GrantedAccount
-      : never;
+    : P extends TeamPermission
+      ? GrantedTeam
+      : P extends PackagesPermission
+        ? GrantedPackages
+        : P extends AccountPermission
+          ? GrantedAccount
+          : never;
 
 /** What the binder opens for an endpoint, which its handler gets as `opened`. */
 export type OpenedOf<E extends AnyEndpoint> = Granted<PermissionOf<E>>;

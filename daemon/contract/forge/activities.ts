@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { resource } from "./resource.ts";
-import { repository } from "../permission.ts";
+import { organization, repository, team } from "../permission.ts";
 import { anyoneWithin, forgeUser } from "../endpoint.ts";
 import { userShape } from "./accounts/users.ts";
 import {
@@ -111,6 +111,7 @@ export const activityEndpoints = {
       path: "/api/v1/orgs/:org/activities/feeds",
       params: organizationParams,
       gate: anyoneWithin("organization"),
+      on: organization("viewer"),
     },
     ({ operation }) => ({
       listOrganizationActivities: operation({
@@ -129,6 +130,7 @@ export const activityEndpoints = {
       path: "/api/v1/teams/:team/activities/feeds",
       params: z.object({ team: pathInteger }),
       gate: forgeUser("organization"),
+      on: team("viewer"),
     },
     ({ operation }) => ({
       listTeamActivities: operation({

@@ -23,11 +23,11 @@ export function activityRoutes({
     handle(activityEndpoints.listRepositoryActivities, async ({ opened, caller, query }) =>
       toPage(await feeds.ofRepository(opened, query, caller), caller),
     ),
-    handle(activityEndpoints.listOrganizationActivities, async ({ caller, params, query }) =>
-      toPage(await feeds.ofOrganization(params.org, query, caller), caller),
+    handle(activityEndpoints.listOrganizationActivities, async ({ opened, caller, query }) =>
+      toPage(await feeds.ofOrganization(opened, query, caller), caller),
     ),
-    handle(activityEndpoints.listTeamActivities, async ({ caller, params, query }) =>
-      toPage(await feeds.ofTeam(params.team, query, caller), caller),
+    handle(activityEndpoints.listTeamActivities, async ({ opened, caller, query }) =>
+      toPage(await feeds.ofTeam(opened, query, caller), caller),
     ),
     handle(userEndpoints.getUserHeatmap, async ({ caller, params }) => ({
       status: 200,

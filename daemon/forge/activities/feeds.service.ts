@@ -16,10 +16,9 @@ import { findRepositoriesByIds } from "../../../storage/tables/forge/repositorie
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isPublicOnly, toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { GrantedRepository } from "../opened.ts";
+import type { GrantedOrganization, GrantedRepository, GrantedTeam } from "../opened.ts";
 import { findPeople } from "../issues/issue-details.ts";
 import type { CommentDetails } from "../events.ts";
-import { openOrganization, openTeam } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { createRepositoryLists } from "../repositories/repository-lists.service.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
@@ -96,23 +95,20 @@ export function createFeeds({
       caller: ForgeCaller | undefined,
     ): Promise<FeedPage> => list({ repositoryId: repository.id }, window, caller),
 
-    /** Returns a page of the activities in repositories of an organization. Throws as `openOrganization` does. */
-    async ofOrganization(
-      name: string,
+    /** Returns a page of the activities in repositories of an organization. */
+    ofOrganization: (
+      { organization: { id } }: GrantedOrganization,
       window: FeedWindow,
       caller: ForgeCaller | undefined,
-    ): Promise<FeedPage> {
-      const opened = await openOrganization(db, name, caller, "/activities/feeds");
-      const { id } = opened.organization;
-      return list({ receivedBy: id }, window, caller, { receiverId: id });
-    },
+    ): Promise<FeedPage> => list({ receivedBy: id }, window, caller, { receiverId: id }),
 
-    /** Returns a page of the activities in repositories that a team has now. Throws as `openTeam` does. */
-    async ofTeam(teamId: number, window: FeedWindow, caller: ForgeCaller): Promise<FeedPage> {
-      const { team, organization } = await openTeam(db, teamId, caller);
-      const { id } = organization;
-      return list({ receivedBy: id }, window, caller, { receiverId: id, teamId: team.id });
-    },
+    /** Returns a page of the activities in repositories that a team has now. */
+    ofTeam: (
+      { team, organization: { id } }: GrantedTeam,
+      window: FeedWindow,
+      caller: ForgeCaller,
+    ): Promise<FeedPage> =>
+      list({ receivedBy: id }, window, caller, { receiverId: id, teamId: team.id }),
 
     /**
      * Returns the numbers of an account's activities in the last year; for an organization, of those in its

@@ -8,7 +8,8 @@ import type {
   RepositoryPermission,
 } from "../../contract/permission.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { grantOrganization } from "../organizations/organization-access.ts";
+import { grantOrganization, grantTeam } from "../organizations/organization-access.ts";
+import { grantPackages } from "../packages/access.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { Granted, GrantedAccount } from "../opened.ts";
@@ -48,6 +49,13 @@ export async function openResource(
   const decode = (name: string) => decodeURIComponent(params[name] ?? "");
   if (permission.kind === "organization")
     return grantOrganization(db, decode("org"), { caller, permission });
+  if (permission.kind === "team")
+    return grantTeam(db, toInteger(decode("team")) ?? 0, {
+      caller: assertSignedIn(caller),
+      permission,
+    });
+  if (permission.kind === "packages")
+    return grantPackages(db, decode("owner"), { caller, permission });
   const owned = found ?? (await findOwned(db, { owner: decode("owner"), repo: decode("repo") }));
   if (owned === undefined) throw notFound();
   if (owned.isFormer) {
@@ -59,11 +67,16 @@ export async function openResource(
   return grantRepository(db, owned, { caller, permission: { ...permission, part }, isChange });
 }
 
-function grantAccount(caller: ForgeCaller | undefined): GrantedAccount {
-  if (caller === undefined) throw new AppError("unauthenticated", "token is required");
+function grantAccount(viewer: ForgeCaller | undefined): GrantedAccount {
+  const caller = assertSignedIn(viewer);
   if (isPublicOnly(caller))
     throw new AppError("forbidden", "token scope is limited to public users");
   return { account: caller.user };
+}
+
+function assertSignedIn(caller: ForgeCaller | undefined): ForgeCaller {
+  if (caller === undefined) throw new AppError("unauthenticated", "token is required");
+  return caller;
 }
 
 /** Returns the part that a permission is on: of issues and pull requests that of the one in the path. */

@@ -1,10 +1,10 @@
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { QueryOf } from "../../contract/endpoint.ts";
 import { notificationEndpoints } from "../../contract/forge/notifications.ts";
 import { modifiedSince } from "../../http/conditional.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Notifications, MarkAllOptions, ThreadListOptions } from "./notifications.service.ts";
 import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
@@ -59,21 +59,21 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
     })),
     handle(
       notificationEndpoints.listRepositoryNotifications,
-      ({ caller, params, query, request }) =>
-        list(caller, request, toThreadListOptions(query, params)),
+      ({ opened, caller, query, request }) =>
+        list(caller, request, toThreadListOptions(query, opened.repository.id)),
     ),
-    handle(notificationEndpoints.markRepositoryNotifications, ({ caller, params, query }) =>
-      markAll(caller, toMarkAllOptions(query, params)),
+    handle(notificationEndpoints.markRepositoryNotifications, ({ opened, caller, query }) =>
+      markAll(caller, toMarkAllOptions(query, opened.repository.id)),
     ),
   ];
 }
 
 function toThreadListOptions(
   query: QueryOf<typeof notificationEndpoints.listNotifications>,
-  repository?: RepositoryPath,
+  repositoryId?: RepositoryId,
 ): ThreadListOptions {
   return {
-    ...(repository === undefined ? {} : { repository }),
+    ...(repositoryId === undefined ? {} : { repositoryId }),
     all: query.all,
     statuses: query["status-types"],
     kinds: query["subject-type"],
@@ -86,10 +86,10 @@ function toThreadListOptions(
 
 function toMarkAllOptions(
   query: QueryOf<typeof notificationEndpoints.markNotifications>,
-  repository?: RepositoryPath,
+  repositoryId?: RepositoryId,
 ): MarkAllOptions {
   return {
-    ...(repository === undefined ? {} : { repository }),
+    ...(repositoryId === undefined ? {} : { repositoryId }),
     all: query.all,
     statuses: query["status-types"],
     lastReadAt: query.last_read_at,

@@ -16,15 +16,13 @@ import { type RepositoryId, toThreadId } from "../../../storage/tables/forge/ids
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
-import { findAccess, reaches } from "../repositories/access.ts";
-import { getOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertQueryTime, toQueryRange } from "./query-time.ts";
 import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
 
 /** The filters of a list of threads. */
 export interface ThreadListOptions extends PageWindow {
-  readonly repository?: RepositoryPath;
+  /** Undefined: of every repository. */
+  readonly repositoryId?: RepositoryId;
   /** Includes every status and overrides `statuses`. */
   readonly all: boolean;
   /** Undefined without the parameter; empty when it has only unknown values. */
@@ -36,7 +34,8 @@ export interface ThreadListOptions extends PageWindow {
 
 /** The filters and the new status of a bulk change. */
 export interface MarkAllOptions {
-  readonly repository?: RepositoryPath;
+  /** Undefined: of every repository. */
+  readonly repositoryId?: RepositoryId;
   readonly all: boolean;
   readonly statuses: readonly ThreadStatus[] | undefined;
   /** Excludes threads that changed after this time; empty excludes nothing. */
@@ -67,7 +66,7 @@ const MARKED_SHOWN_MAX = 1_000;
 /** The notification threads of a user. */
 export function createNotifications({ db }: { readonly db: Database }) {
   return {
-    /** Lists the caller's threads. Refuses invalid times with `unprocessable` and a hidden repository with `not_found`. */
+    /** Lists the caller's threads. Refuses invalid times with `unprocessable`. */
     list,
 
     /**
@@ -83,7 +82,7 @@ export function createNotifications({ db }: { readonly db: Database }) {
       const { changedAt } = await findMailbox(db, caller.user.id);
       const isKnown =
         known !== undefined && wholeSeconds(known.getTime()) >= wholeSeconds(changedAt);
-      if (isKnown && options.repository === undefined) return { changedAt, found: undefined };
+      if (isKnown && options.repositoryId === undefined) return { changedAt, found: undefined };
       return { changedAt, found: await list(caller, options) };
     },
 
@@ -95,7 +94,7 @@ export function createNotifications({ db }: { readonly db: Database }) {
       const lastRead = assertQueryTime(options.lastReadAt, "invalid_argument");
       const filter: ThreadFilter = {
         userId: caller.user.id,
-        repositoryId: await findRepositoryId(caller, options.repository),
+        repositoryId: options.repositoryId,
         statuses: options.all ? [] : (options.statuses ?? ["unread"]),
         kinds: [],
         before: lastRead?.to,
@@ -143,7 +142,7 @@ export function createNotifications({ db }: { readonly db: Database }) {
     const range = toQueryRange(options);
     const filter: ThreadFilter = {
       userId: caller.user.id,
-      repositoryId: await findRepositoryId(caller, options.repository),
+      repositoryId: options.repositoryId,
       statuses: options.all ? [] : (options.statuses ?? ["unread", "pinned"]),
       kinds: options.kinds ?? [],
       ...range,
@@ -167,21 +166,6 @@ export function createNotifications({ db }: { readonly db: Database }) {
     const [details] = await loadThreadDetails(db, [thread], recipient);
     if (details === undefined) throw threadNotFound(thread.id);
     return details;
-  }
-
-  async function findRepositoryId(
-    caller: ForgeCaller,
-    path: RepositoryPath | undefined,
-  ): Promise<RepositoryId | undefined> {
-    if (path === undefined) return undefined;
-    const found = await getOwned(
-      db,
-      path,
-      caller.user,
-      (current) => `/api/v1/repos/${current.owner}/${current.repo}/notifications`,
-    );
-    if (!reaches(await findAccess(db, found, caller.user, "any"), "read")) throw notFound();
-    return found.repository.id;
   }
 }
 

@@ -1,11 +1,11 @@
-import type { GrantedOrganization, OpenedOrganization } from "../opened.ts";
+import type { OrganizationRole } from "../../contract/permission.ts";
+import type { GrantedOrganization, GrantedTeam, OpenedOrganization } from "../opened.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findTeam,
   findTeamByName,
-  type ForgeTeam,
   isTeamMember,
 } from "../../../storage/tables/forge/accounts/teams.ts";
 import {
@@ -30,7 +30,10 @@ export async function grantOrganization(
   name: string,
   grant: GrantedOrganization["grant"],
 ): Promise<GrantedOrganization> {
-  return toGranted(await openOrganization(db, name, grant.caller), grant);
+  return {
+    ...assertRole(await openOrganization(db, name, grant.caller), grant.permission.role),
+    grant,
+  };
 }
 
 /** Opens an organization again in the transaction of a change, so that the change is refused when a right changed since. */
@@ -40,18 +43,18 @@ export async function reopenOrganization(
 ): Promise<GrantedOrganization> {
   const found = await findUserById(tx, id);
   if (found === undefined) throw notFound();
-  return toGranted(await open(tx, found, grant.caller), grant);
+  return { ...assertRole(await open(tx, found, grant.caller), grant.permission.role), grant };
 }
 
-function toGranted(
-  opened: OpenedOrganization,
-  grant: GrantedOrganization["grant"],
-): GrantedOrganization {
-  const { role } = grant.permission;
+/** Refuses with `forbidden` a caller below a role. */
+function assertRole<Opened extends OpenedOrganization>(
+  opened: Opened,
+  role: OrganizationRole,
+): Opened {
   if (role === "owner") assertOwns(opened);
   if (role === "member" && !opened.isMember && !opened.isOwner)
     throw new AppError("forbidden", "Must be an organization member");
-  return { ...opened, grant };
+  return opened;
 }
 
 /**
@@ -91,17 +94,17 @@ async function open(
   return { organization, isMember: belongs, isOwner: owns };
 }
 
-/** A team with its organization and the role of the caller. */
-export interface OpenedTeam extends OpenedOrganization {
-  readonly team: ForgeTeam;
-  readonly isTeamMember: boolean;
-}
-
 /**
- * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
- * `not_found` for a hidden one; `forbidden` to members of the organization and to a public-only token.
+ * Grants an operation on a team that the caller may see: by its visibility, as a member, or as an owner of the
+ * organization. Refuses with `not_found` a caller who may not see it; with `forbidden` a member of the organization, a
+ * public-only token, and a caller below the role.
  */
-export async function openTeam(db: Queries, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
+export async function grantTeam(
+  db: Queries,
+  id: number,
+  grant: GrantedTeam["grant"],
+): Promise<GrantedTeam> {
+  const { caller, permission } = grant;
   const team = await findTeam(db, toTeamId(id));
   const organization = team && (await findUserById(db, team.orgId));
   if (team === undefined || organization === undefined) throw notFound();
@@ -109,8 +112,12 @@ export async function openTeam(db: Queries, id: number, caller: ForgeCaller): Pr
   const isInTeam = await isTeamMember(db, team.id, caller.user.id);
   if (!opened.isOwner && !isInTeam && !visibleTeams(opened).includes(team.visibility))
     throw opened.isMember ? new AppError("forbidden", "Must be a team member") : notFound();
-  return { ...opened, team, isTeamMember: isInTeam };
+  return { ...assertRole(opened, permission.role), team, grant };
 }
+
+/** Opens a team again in the transaction of a change, so that the change is refused when a right changed since. */
+export const reopenTeam = (tx: Transaction, { team, grant }: GrantedTeam): Promise<GrantedTeam> =>
+  grantTeam(tx, team.id, grant);
 
 /** Returns the id of a team by its name; undefined when the caller may not see the organization or the team. */
 export async function findVisibleTeamId(
@@ -125,17 +132,6 @@ export async function findVisibleTeamId(
   const isInTeam = caller !== undefined && (await isTeamMember(db, team.id, caller.user.id));
   const isVisible = opened.isOwner || isInTeam || visibleTeams(opened).includes(team.visibility);
   return isVisible ? team.id : undefined;
-}
-
-/** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */
-export async function openTeamAsOwner(
-  db: Queries,
-  id: number,
-  caller: ForgeCaller,
-): Promise<OpenedTeam> {
-  const opened = await openTeam(db, id, caller);
-  if (!opened.isOwner) throw notAnOwner();
-  return opened;
 }
 
 /** Refuses with `forbidden` a caller who does not own the organization. */

@@ -10,7 +10,7 @@ import { organizationRoutes } from "./organizations.routes.ts";
 import { createOrganizations, type OrganizationsDeps } from "./organizations.service.ts";
 import { createOwnOrganizations, type OwnOrganizationsDeps } from "./own-organizations.service.ts";
 import { createTeamRepositories } from "./team-repositories.service.ts";
-import { teamRepositoryRoutes, teamRoutes } from "./teams.routes.ts";
+import { teamRoutes } from "./teams.routes.ts";
 import { createTeams } from "./teams.service.ts";
 
 export interface ForgeOrganizationsDeps
@@ -35,8 +35,8 @@ export function createForgeOrganizations(deps: ForgeOrganizationsDeps) {
         members: createMembers({ db }),
         urls,
       }),
-      ...teamRoutes({ teams: createTeams(deps), urls }),
-      ...teamRepositoryRoutes({
+      ...teamRoutes({
+        teams: createTeams(deps),
         teamRepositories: createTeamRepositories({ db, lists }),
         repositories,
         urls,

@@ -16,25 +16,25 @@ import { endUnreadable } from "../../../storage/tables/forge/repositories/unread
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
-import type { GrantedRepository, OpenedRepository } from "../opened.ts";
+import type { GrantedRepository, GrantedTeam, OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
 import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryLists, RepositoryPage } from "../repositories/repository-lists.service.ts";
-import { openTeam, visibleTeams } from "./organization-access.ts";
+import { reopenTeam, visibleTeams } from "./organization-access.ts";
 import type { TeamDetails } from "./teams.service.ts";
 
 export type TeamRepositories = ReturnType<typeof createTeamRepositories>;
 
+/** The path of a repository below that of a team. */
 interface TeamRepositoryPath {
-  readonly team: number;
   readonly org: string;
   readonly repo: string;
 }
 
 /**
- * The repositories of teams. Every function throws `not_found` for a team or a repository that the caller may not see.
+ * The repositories of teams. Every function throws `not_found` for a repository that the caller may not see.
  * Changes throw `forbidden` unless the caller administers the repository and owns the organization, or the organization
  * lets administrators of repositories change teams.
  */
@@ -47,16 +47,17 @@ export function createTeamRepositories({
 }) {
   return {
     /** Returns a page of the repositories of a team that the caller may read, by name, and their count. */
-    async list(id: number, window: PageWindow, caller: ForgeCaller): Promise<RepositoryPage> {
-      const { team } = await openTeam(db, id, caller);
+    async list({ team, grant }: GrantedTeam, window: PageWindow): Promise<RepositoryPage> {
       const all = { term: "", includesDescription: false, isPublicOnly: false } as const;
       const filter = { ...all, teamId: team.id, sort: "alpha", descending: false } as const;
-      return lists.search(filter, window, caller);
+      return lists.search(filter, window, grant.caller);
     },
 
     /** Throws `not_found` for a repository that the team does not have. */
-    async assertHas(path: TeamRepositoryPath, caller: ForgeCaller): Promise<RepositoryPath> {
-      const { team, organization } = await openTeam(db, path.team, caller);
+    async assertHas(
+      { team, organization }: GrantedTeam,
+      path: TeamRepositoryPath,
+    ): Promise<RepositoryPath> {
       assertOrganization(organization.lowerName, path.org);
       const repository = await findRepositoryByName(db, organization.id, path.repo);
       if (repository === undefined || !(await has(db, team, repository.id))) throw notFound();
@@ -64,17 +65,17 @@ export function createTeamRepositories({
     },
 
     /** Adds a repository of the organization to a team; idempotent. */
-    async add(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
+    async add(opened: GrantedTeam, path: TeamRepositoryPath): Promise<void> {
       await db.transaction(async (tx) => {
-        const { team, repositoryId } = await openBoth(tx, path, caller);
+        const { team, repositoryId } = await openBoth(tx, opened, path);
         await insertTeamRepository(tx, team.id, repositoryId);
       });
     },
 
     /** Removes a repository from a team; idempotent. A team that includes all repositories keeps it. */
-    async remove(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedTeam, path: TeamRepositoryPath): Promise<void> {
       await db.transaction(async (tx) => {
-        const { team, repositoryId } = await openBoth(tx, path, caller);
+        const { team, repositoryId } = await openBoth(tx, opened, path);
         await remove(tx, team, repositoryId);
       });
     },
@@ -155,8 +156,9 @@ export function createTeamRepositories({
     return teams.some(({ id }) => id === team.id);
   }
 
-  async function openBoth(tx: Transaction, path: TeamRepositoryPath, caller: ForgeCaller) {
-    const { team, organization } = await openTeam(tx, path.team, caller);
+  async function openBoth(tx: Transaction, opened: GrantedTeam, path: TeamRepositoryPath) {
+    const { team, organization, grant } = await reopenTeam(tx, opened);
+    const { caller } = grant;
     assertOrganization(organization.lowerName, path.org);
     const repository = await findRepositoryByName(tx, organization.id, path.repo);
     const owned = repository && { repository, owner: organization };

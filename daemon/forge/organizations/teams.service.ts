@@ -15,11 +15,7 @@ import {
   type RepositoryUnit,
   updateTeam,
 } from "../../../storage/tables/forge/accounts/teams.ts";
-import {
-  findUserById,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
@@ -27,14 +23,14 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import type { GrantedOrganization } from "../opened.ts";
+import type { GrantedOrganization, GrantedTeam } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { assertNotLastOwner, endTeamMembership } from "./members.service.ts";
 import {
+  assertOwns,
   findPerson,
-  openTeam,
-  openTeamAsOwner,
   reopenOrganization,
+  reopenTeam,
   visibleTeams,
 } from "./organization-access.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
@@ -72,10 +68,7 @@ const reservedNames = new Set(["new", "search"]);
 
 export type Teams = ReturnType<typeof createTeams>;
 
-/**
- * The teams of organizations. Every function with the id of a team throws `not_found` for one that the caller may not
- * see, and a change of one `forbidden` unless the caller owns the organization.
- */
+/** The teams of organizations. */
 export function createTeams({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Returns a page of the teams that the caller may see, the owners first, then by name, and their count. */
@@ -115,8 +108,6 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
       };
     },
 
-    get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
-
     /**
      * Throws `unprocessable` for a taken or reserved name, and when the organization has the maximum number of teams.
      */
@@ -136,10 +127,10 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
      * Changes a team. The owners' team only accepts another description, as in the reference. Throws `unprocessable` for
      * a taken or reserved name.
      */
-    async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
+    async edit(opened: GrantedTeam, edit: TeamEdit): Promise<TeamDetails> {
       if (edit.name !== undefined) assertUsableName(edit.name);
       return db.transaction(async (tx) => {
-        const { team: before, organization } = await openTeamAsOwner(tx, id, caller);
+        const { team: before, organization } = await reopenTeam(tx, opened);
         const team = applyEdit(before, edit);
         if (team.name.toLowerCase() !== before.name.toLowerCase())
           await assertNameFree(tx, organization.id, team.name);
@@ -150,9 +141,9 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
     },
 
     /** Throws `unprocessable` for the owners' team, without which the organization would have no owner. */
-    async remove(id: number, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedTeam): Promise<void> {
       await db.transaction(async (tx) => {
-        const { team } = await openTeamAsOwner(tx, id, caller);
+        const { team } = await reopenTeam(tx, opened);
         if (team.access === OWNER_ACCESS)
           throw new AppError("unprocessable", "the team of the owners cannot be deleted");
         const members = (await listMembersOfTeam(tx, team.id, { limit: MEMBERS_MAX, offset: 0 }))
@@ -164,25 +155,26 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
 
     /** Returns a page of the members by name, and their count. Throws `not_found` when the caller is not a member. */
     async listMembers(
-      id: number,
+      opened: GrantedTeam,
       window: PageWindow,
-      caller: ForgeCaller,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-      const { team } = await openAsMember(id, caller);
-      return listMembersOfTeam(db, team.id, toRows(window));
+      assertBelongs(opened);
+      return listMembersOfTeam(db, opened.team.id, toRows(window));
     },
 
-    async getMember(id: number, name: string, caller: ForgeCaller): Promise<ForgeUser> {
-      const { team } = await openAsMember(id, caller);
-      const user = await findPerson(db, name, caller);
+    async getMember(opened: GrantedTeam, name: string): Promise<ForgeUser> {
+      assertBelongs(opened);
+      const { team, grant } = opened;
+      const user = await findPerson(db, name, grant.caller);
       if (!(await isTeamMember(db, team.id, user.id))) throw notFound();
       return user;
     },
 
     /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and when the team is full. */
-    async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+    async addMember(opened: GrantedTeam, name: string): Promise<void> {
+      const { caller } = opened.grant;
       await db.transaction(async (tx) => {
-        const { team } = await openTeamAsOwner(tx, id, caller);
+        const { team, organization } = await reopenTeam(tx, opened);
         const user = await findPerson(tx, name, caller);
         if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
         const { total } = await listMembersOfTeam(tx, team.id, { limit: 1, offset: 0 });
@@ -190,26 +182,22 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
         if (total >= MEMBERS_MAX)
           throw new AppError("unprocessable", `a team has at most ${MEMBERS_MAX} members`);
         await insertTeamMember(tx, team, user.id);
-        const organization = await findUserById(tx, team.orgId);
-        if (organization !== undefined)
-          await emit(tx, "team.member_added", {
-            team,
-            organization,
-            member: user,
-            actor: caller.user,
-          });
+        const event = { team, organization, member: user, actor: caller.user };
+        await emit(tx, "team.member_added", event);
       });
     },
 
     /**
-     * Removes a member; idempotent. A user may leave a team without owning the organization. Throws `unprocessable` for
-     * the last owner.
+     * Removes a member; idempotent. A user may leave a team without owning the organization. Throws `forbidden` for
+     * another user's membership unless the caller owns it, and `unprocessable` for the last owner.
      */
-    async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
+    async removeMember(opened: GrantedTeam, name: string): Promise<void> {
+      const { caller } = opened.grant;
       const isSelf = name.toLowerCase() === caller.user.lowerName;
-      const open = isSelf ? openTeam : openTeamAsOwner;
       await db.transaction(async (tx) => {
-        const { team } = await open(tx, id, caller);
+        const current = await reopenTeam(tx, opened);
+        if (!isSelf) assertOwns(current);
+        const { team } = current;
         const user = await findPerson(tx, name, caller);
         if (team.access === OWNER_ACCESS) await assertNotLastOwner(tx, team.orgId, user.id);
         if (await deleteTeamMember(tx, team.id, user.id))
@@ -217,16 +205,15 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
       });
     },
   };
-
-  async function openAsMember(id: number, caller: ForgeCaller) {
-    const opened = await openTeam(db, id, caller);
-    if (!opened.isMember && !opened.isOwner) throw notFound();
-    return opened;
-  }
 }
 
 /** Maximum number of members of one team. */
 const MEMBERS_MAX = 1_000;
+
+/** Refuses with `not_found` a caller who does not belong to the organization of a team. */
+function assertBelongs({ isMember, isOwner }: GrantedTeam): void {
+  if (!isMember && !isOwner) throw notFound();
+}
 
 function applyEdit(before: ForgeTeam, edit: TeamEdit): ForgeTeam {
   const description = edit.description ?? before.description;

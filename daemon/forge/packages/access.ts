@@ -1,4 +1,4 @@
-import type { Queries } from "../../../storage/engine/database.ts";
+import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { getOrganizationAccess } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
@@ -7,13 +7,12 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import type { PackagesLevel } from "../../contract/permission.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ActingUser, ForgeCaller } from "../caller.ts";
+import type { GrantedPackages } from "../opened.ts";
 import { notFound } from "../refusals.ts";
-
-/** Permission on the packages of an owner; `write` includes `read`. */
-export type PackageAccess = "none" | "read" | "write";
 
 /** The minimum access of a team that may publish. */
 const WRITE_ACCESS = 2;
@@ -26,7 +25,7 @@ async function findPackageAccess(
   db: Queries,
   owner: ForgeUser,
   viewer: ActingUser | undefined,
-): Promise<PackageAccess> {
+): Promise<PackagesLevel | "none"> {
   if (viewer?.task !== undefined) {
     const isOwn = viewer.task.ownerId === owner.id;
     return (
@@ -47,13 +46,40 @@ async function findPackageAccess(
   return owner.visibility === "limited" && viewer !== undefined ? "read" : "none";
 }
 
-/** Returns the owner if the caller may read the packages. Refuses with `not_found`, and with `forbidden` by scope. */
-export async function getReadableOwner(
+/**
+ * Grants an operation on the packages of the owner of a name. Refuses with `not_found` a caller who may not read them, and
+ * with `forbidden` a reader who may not write, and by the scope of the token.
+ */
+export async function grantPackages(
   db: Queries,
   name: string,
-  caller: ForgeCaller | undefined,
-): Promise<ForgeUser> {
-  return (await getOwner(db, name, caller)).owner;
+  grant: GrantedPackages["grant"],
+): Promise<GrantedPackages> {
+  return toGranted(db, await findOwner(db, name), grant);
+}
+
+/** Opens packages again in the transaction of a change, so that the change is refused when a right changed since. */
+export async function reopenPackages(
+  tx: Transaction,
+  { owner, grant }: GrantedPackages,
+): Promise<GrantedPackages> {
+  return toGranted(tx, await findUserById(tx, owner.id), grant);
+}
+
+async function toGranted(
+  db: Queries,
+  owner: ForgeUser | undefined,
+  grant: GrantedPackages["grant"],
+): Promise<GrantedPackages> {
+  const { caller, permission } = grant;
+  if (owner === undefined) throw notFound();
+  const access = await findPackageAccess(db, owner, caller?.user);
+  if (access === "none") throw notFound();
+  if (isPublicOnly(caller) && owner.visibility !== "public")
+    throw new AppError("forbidden", "token scope is limited to public packages");
+  if (permission.level === "write" && access !== "write")
+    throw new AppError("forbidden", "user should have permission to write packages of this owner");
+  return { owner, access, grant };
 }
 
 /** Returns whether the caller may read the packages of an owner. */
@@ -64,28 +90,6 @@ export async function readsPackagesOf(
 ): Promise<boolean> {
   if (isPublicOnly(caller) && owner.visibility !== "public") return false;
   return (await findPackageAccess(db, owner, caller?.user)) !== "none";
-}
-
-/** Returns the owner if the caller may change the packages. Refuses as `getReadableOwner`, and a reader with `forbidden`. */
-export async function getWritableOwner(
-  db: Queries,
-  name: string,
-  caller: ForgeCaller,
-): Promise<ForgeUser> {
-  const { owner, access } = await getOwner(db, name, caller);
-  if (access !== "write")
-    throw new AppError("forbidden", "user should have permission to write packages of this owner");
-  return owner;
-}
-
-async function getOwner(db: Queries, name: string, caller: ForgeCaller | undefined) {
-  const owner = await findOwner(db, name);
-  if (owner === undefined) throw notFound();
-  const access = await findPackageAccess(db, owner, caller?.user);
-  if (access === "none") throw notFound();
-  if (isPublicOnly(caller) && owner.visibility !== "public")
-    throw new AppError("forbidden", "token scope is limited to public packages");
-  return { owner, access };
 }
 
 /** Finds the owner by the current or a former name, because package tools keep the old URL after a rename. */

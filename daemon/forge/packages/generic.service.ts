@@ -12,7 +12,8 @@ import {
 } from "../../../storage/tables/forge/packages/packages.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { getReadableOwner, getWritableOwner } from "./access.ts";
+import type { GrantedPackages } from "../opened.ts";
+import { reopenPackages } from "./access.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
@@ -24,10 +25,7 @@ import type { UserId } from "../../../storage/tables/forge/ids.ts";
 /** The package type of arbitrary files. */
 const GENERIC = "generic";
 
-export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
-  readonly owner: string;
-};
-export type GenericFileAt = GenericFileName & { readonly owner: string };
+type GenericVersionName = Pick<GenericFileName, "name" | "version">;
 
 export type GenericPackages = ReturnType<typeof createGenericPackages>;
 
@@ -40,15 +38,14 @@ export interface GenericPackagesDeps {
 }
 
 /**
- * Packages of arbitrary files. Every function throws `not_found` when the package is missing or hidden from the caller,
- * `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
+ * Packages of arbitrary files. Every function throws `not_found` when the package is missing, and `invalid_argument` for
+ * an invalid name.
  */
 export function createGenericPackages(deps: GenericPackagesDeps) {
   const { db, store, emit, uploadBytesMax } = deps;
   return {
-    async download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload> {
+    async download({ owner }: GrantedPackages, at: GenericFileName): Promise<PackageDownload> {
       assertGenericNames(at);
-      const owner = await getReadableOwner(db, at.owner, caller);
       return createDownload(store, (await getFile(db, { ...at, ownerId: owner.id })).file);
     },
 
@@ -57,13 +54,13 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
      * when the body is aborted or does not match the checksums of the headers. A refusal changes nothing.
      */
     async upload(
-      at: GenericFileAt,
+      opened: GrantedPackages,
+      at: GenericFileName,
       { headers, stream }: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
       caller: ForgeCaller,
     ): Promise<void> {
       assertGenericNames(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
-      const key = { ...at, ownerId: owner.id, type: GENERIC };
+      const key = { ...at, ownerId: opened.owner.id, type: GENERIC };
       const received = await receiveBody(store, stream, {
         bytesMax: uploadBytesMax,
         declaredBytes: Number(headers["content-length"] ?? 0),
@@ -75,8 +72,8 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
         await received.publish();
         await db.transaction(async (tx) => {
           // The right may have ended while the bytes arrived.
-          const { id: ownerId } = await getWritableOwner(tx, at.owner, caller);
-          const file = { ...key, ownerId, metadata: "{}", digests };
+          await reopenPackages(tx, opened);
+          const file = { ...key, metadata: "{}", digests };
           await recordFile(tx, emit, file, { actor: caller.user, mustBeNew: false });
         });
       } finally {
@@ -85,10 +82,14 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
     },
 
     /** Deletes a file; deletes the version when it was the last file. */
-    async removeFile(at: GenericFileAt, caller: ForgeCaller): Promise<void> {
+    async removeFile(
+      opened: GrantedPackages,
+      at: GenericFileName,
+      caller: ForgeCaller,
+    ): Promise<void> {
       assertGenericNames(at);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await getFile(tx, { ...at, ownerId: owner.id });
         const files = await listFiles(tx, found.version.id);
         if (files.length === 1) {
@@ -100,10 +101,14 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
       });
     },
 
-    async removeVersion(at: GenericVersionAt, caller: ForgeCaller): Promise<void> {
+    async removeVersion(
+      opened: GrantedPackages,
+      at: GenericVersionName,
+      caller: ForgeCaller,
+    ): Promise<void> {
       assertGenericNames(at);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await findGenericVersion(tx, { ...at, ownerId: owner.id });
         if (found === undefined) throw notFound();
         await touchPackage(tx, found.package.id);
@@ -113,7 +118,7 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
   };
 }
 
-type VersionKey = Pick<GenericFileName, "name" | "version"> & { readonly ownerId: UserId };
+type VersionKey = GenericVersionName & { readonly ownerId: UserId };
 type FileKey = GenericFileName & { readonly ownerId: UserId };
 
 async function findGenericVersion(

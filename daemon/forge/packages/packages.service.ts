@@ -20,7 +20,8 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { getReadableOwner, getWritableOwner } from "./access.ts";
+import type { GrantedPackages } from "../opened.ts";
+import { reopenPackages } from "./access.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
 import { toDescription } from "./description.ts";
 import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
@@ -32,9 +33,8 @@ import type { PackageVersionDetails, toPackageFileView } from "./package.view.ts
 import { removeVersion } from "./versions.ts";
 import { toUserId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
-/** The path of a version of any type. */
-export interface VersionAt {
-  readonly owner: string;
+/** The path of a version of any type, below that of its owner. */
+interface VersionAt {
   readonly type: string;
   readonly name: string;
   readonly version: string;
@@ -51,7 +51,6 @@ export interface PackageVersionPage {
   readonly total: number;
 }
 
-/** A package of an owner. */
 type PackageAt = Omit<VersionAt, "version">;
 
 export interface PackagesDeps {
@@ -59,10 +58,7 @@ export interface PackagesDeps {
   readonly emit: Emit;
 }
 
-/**
- * Packages of every type. All functions but `list` throw `not_found` when the package is missing or hidden from the
- * caller.
- */
+/** Packages of every type. Every function throws `not_found` when the package that it names is missing. */
 export function createPackages({ db, emit }: PackagesDeps) {
   return {
     /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
@@ -81,29 +77,31 @@ export function createPackages({ db, emit }: PackagesDeps) {
 
     /** Lists the versions of the packages of an owner, newest first, with the total count. */
     async listOfOwner(
-      ownerName: string,
+      { owner }: GrantedPackages,
       filter: Pick<VersionFilter, "type" | "term">,
       window: PageWindow,
       caller: ForgeCaller | undefined,
     ): Promise<PackageVersionPage> {
-      const owner = await getReadableOwner(db, ownerName, caller);
       return listPage({ ...filter, ownerId: owner.id }, window, caller);
     },
 
     /** Lists the versions of a package, newest first, with the total count. */
     async listVersions(
+      { owner }: GrantedPackages,
       at: PackageAt,
       window: PageWindow,
       caller: ForgeCaller | undefined,
     ): Promise<PackageVersionPage> {
-      const owner = await getReadableOwner(db, at.owner, caller);
       const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
       if (found === undefined) throw notFound();
       return listPage({ type: "", term: "", packageId: found.id }, window, caller);
     },
 
-    async get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails> {
-      const owner = await getReadableOwner(db, at.owner, caller);
+    async get(
+      { owner }: GrantedPackages,
+      at: VersionAt,
+      caller: ForgeCaller | undefined,
+    ): Promise<PackageVersionDetails> {
       const found = await getVersion(db, owner, at);
       const { creatorId } = found.version;
       const creator = creatorId === undefined ? undefined : await findUserById(db, creatorId);
@@ -113,8 +111,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
     },
 
     /** Returns what people read of a version: its readme, its license and what it needs. */
-    async describe(at: VersionAt, caller: ForgeCaller | undefined) {
-      const owner = await getReadableOwner(db, at.owner, caller);
+    async describe({ owner }: GrantedPackages, at: VersionAt) {
       const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
       const version = found && (await findVersion(db, found, at.version));
       if (version === undefined) throw notFound();
@@ -122,18 +119,17 @@ export function createPackages({ db, emit }: PackagesDeps) {
     },
 
     /** Lists the files of a version; those of an image have no id of their own. */
-    async listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ListedFile[]> {
-      const owner = await getReadableOwner(db, at.owner, caller);
+    async listFiles({ owner }: GrantedPackages, at: VersionAt): Promise<ListedFile[]> {
       const { version } = await getVersion(db, owner, at);
       if (at.type !== CONTAINER) return listFiles(db, version.id);
       const files = await listImageFiles(db, version.id);
       return files.map((file, index) => ({ ...file, id: index + 1 }));
     },
 
-    /** Deletes a version; deletes the package when it was the last version. Refuses a reader with `forbidden`. */
-    async remove(at: VersionAt, caller: ForgeCaller): Promise<void> {
+    /** Deletes a version; deletes the package when it was the last version. */
+    async remove(opened: GrantedPackages, at: VersionAt, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await getVersion(tx, owner, at);
         await touchPackage(tx, found.package.id);
         const remove = at.type === CONTAINER ? removeContainerVersion : removeVersion;
@@ -142,10 +138,10 @@ export function createPackages({ db, emit }: PackagesDeps) {
       });
     },
 
-    /** Deletes a package with all of its versions. Refuses a reader with `forbidden`. */
-    async removeAll(at: PackageAt, caller: ForgeCaller): Promise<void> {
+    /** Deletes a package with all of its versions. */
+    async removeAll(opened: GrantedPackages, at: PackageAt, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
         if (found === undefined) throw notFound();
         for (const version of await listVersions(tx, found.id))
@@ -154,16 +150,17 @@ export function createPackages({ db, emit }: PackagesDeps) {
     },
 
     /**
-     * Links a package to a repository of the same owner, or removes the link. Refuses a reader of the packages with
-     * `forbidden`, and a repository that the caller may not write to with `not_found`.
+     * Links a package to a repository of the same owner, or removes the link. Refuses a repository that the caller may
+     * not write to with `not_found`.
      */
     async link(
+      opened: GrantedPackages,
       at: PackageAt,
       repositoryName: string | undefined,
       caller: ForgeCaller,
     ): Promise<void> {
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
         if (found === undefined) throw notFound();
         const repository =

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
-import { organization, repository } from "../../permission.ts";
+import { organization, repository, team } from "../../permission.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
 import {
   optionalFlag,
@@ -88,6 +88,7 @@ export const teamEndpoints = {
       params: teamParams,
       shape: teamShape,
       gate: forgeUser("organization"),
+      on: { read: team("viewer"), change: team("owner") },
     },
     ({ get, edit, remove }) => ({
       getTeam: get("A team"),
@@ -105,6 +106,7 @@ export const teamEndpoints = {
       id: { member: z.string() },
       shape: userShape,
       gate: forgeUser("organization"),
+      on: { read: team("viewer"), change: team("owner") },
     },
     ({ list, get, remove, operation }) => ({
       listTeamMembers: list("The members of a team, by name"),
@@ -121,7 +123,8 @@ export const teamEndpoints = {
       }),
       removeTeamMember: remove(
         "Remove a user from a team, and with the last team from the organization",
-        { refuses: [422] },
+        // Members may leave.
+        { refuses: [422], on: team("viewer") },
       ),
     }),
   ),
@@ -133,6 +136,8 @@ export const teamEndpoints = {
       id: { org: z.string(), repo: z.string() },
       shape: repositoryShape,
       gate: forgeUser("organization"),
+      // A change also needs a permission on the repository, which the service checks.
+      on: team("viewer"),
     },
     ({ list, get, remove, operation }) => ({
       listTeamRepositories: list("The repositories of a team that you may read, by name"),

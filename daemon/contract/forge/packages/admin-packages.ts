@@ -2,6 +2,7 @@ import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { anyoneWithin, empty, forgeUser, siteAdmin } from "../../endpoint.ts";
 import { trimmedQueryText, wireId, wireTime } from "../common.ts";
+import { packages, packagesOfOwner } from "../../permission.ts";
 import { repositoryShape } from "../repositories/repositories.ts";
 import { userShape } from "../accounts/users.ts";
 
@@ -105,6 +106,7 @@ export const packageEndpoints = {
       params: z.object({ owner: z.string() }),
       shape: packageShape,
       gate: anyoneWithin("package"),
+      on: packages("read"),
     },
     ({ list }) => ({
       listOwnerPackages: list("All versions of the packages of an owner, newest first", {
@@ -122,6 +124,7 @@ export const packageEndpoints = {
       params: packageParams,
       shape: packageShape,
       gate: anyoneWithin("package"),
+      on: packages("read"),
     },
     ({ list, operation }) => ({
       listPackageVersions: list("The versions of a package, newest first"),
@@ -140,6 +143,7 @@ export const packageEndpoints = {
       path: "/api/v1/packages/:owner/:type/:name",
       params: packageParams,
       gate: forgeUser("package"),
+      on: packages("write"),
     },
     ({ remove }) => ({
       deletePackage: remove("Delete a package with all of its versions", {
@@ -154,6 +158,7 @@ export const packageEndpoints = {
       params: versionParams,
       shape: packageShape,
       gate: openTo("package"),
+      on: packagesOfOwner,
     },
     ({ get, remove }) => ({
       getPackageVersion: get("A version of a package"),
@@ -168,6 +173,7 @@ export const packageEndpoints = {
       path: "/api/v1/packages/:owner/:type/:name/:version/files",
       params: versionParams,
       gate: anyoneWithin("package"),
+      on: packages("read"),
     },
     ({ operation }) => ({
       listPackageFiles: operation({
@@ -184,6 +190,7 @@ export const packageEndpoints = {
       path: "/api/v1/packages/:owner/:type/:name/:version/description",
       params: versionParams,
       gate: anyoneWithin("package"),
+      on: packages("read"),
     },
     ({ operation }) => ({
       getPackageDescription: operation({
@@ -199,6 +206,7 @@ export const packageEndpoints = {
       name: "forge.packages",
       path: "/api/v1/packages/:owner/:type/:name/-",
       gate: forgeUser("package"),
+      on: packages("write"),
     },
     ({ operation }) => ({
       linkPackage: operation({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { bytes, empty, stream } from "../../endpoint.ts";
+import { packagesOfOwner } from "../../permission.ts";
 import { toolError, toolRefusals } from "./tool-error.ts";
 
 const spokenByTools = "build tools and curl transfer packages themselves";
@@ -14,6 +15,7 @@ export const genericPackageEndpoints = resource(
     params: versionParams,
     id: { filename: z.string() },
     gate: openTo("package"),
+    on: packagesOfOwner,
   },
   ({ operation }) => ({
     downloadGenericFile: operation({

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { bytes, stream } from "../../endpoint.ts";
+import { packages, packagesOfOwner } from "../../permission.ts";
 import { queryInteger, queryText } from "../common.ts";
 import { openTo, resource } from "../resource.ts";
 import { toolError } from "./tool-error.ts";
@@ -36,6 +37,7 @@ const packageOperations = ({ label, at }: NameForm) =>
       path: `${root}/${at}`,
       params: packageParams,
       gate,
+      on: packagesOfOwner,
       refusal: toolError,
     },
     ({ operation }) => ({
@@ -103,6 +105,7 @@ const tagOperations = ({ label, at }: NameForm) =>
       params: packageParams,
       id: { tag: z.string() },
       gate,
+      on: packagesOfOwner,
       refusal: toolError,
     },
     ({ operation }) => ({
@@ -177,6 +180,7 @@ export const npmRegistryEndpoints = resource(
       at: "v1/search",
       summary: "The packages whose name has a text in it",
       query: z.object({ text: queryText, size: queryInteger, from: queryInteger }),
+      on: packages("read"),
       replies: { 200: searchResultShape },
       refusesOnly: [...refused, 422],
       apiOnly,
@@ -203,6 +207,7 @@ export const npmRegistryEndpoints = resource(
       at: "npm/v1/security/advisories/bulk",
       summary: "The security advisories for packages: none are kept",
       replies: { 200: z.object({}) },
+      on: packages("read"),
       ...reading,
     }),
     auditNpmTree: operation({
@@ -211,6 +216,7 @@ export const npmRegistryEndpoints = resource(
       at: "npm/v1/security/audits/quick",
       summary: "The security advisories for a tree of packages: none are kept",
       replies: { 200: z.looseObject({ advisories: z.object({}) }) },
+      on: packages("read"),
       ...reading,
     }),
   }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { bytes, empty, stream } from "../../endpoint.ts";
+import { packagesOfOwner } from "../../permission.ts";
 import { openTo, resource } from "../resource.ts";
 import { toolError } from "./tool-error.ts";
 
@@ -17,6 +18,7 @@ export const pypiEndpoints = resource(
     path: "/api/packages/:owner/pypi",
     params,
     gate: openTo("package"),
+    on: packagesOfOwner,
     refusal: toolError,
   },
   ({ operation }) => ({

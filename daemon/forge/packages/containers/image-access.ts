@@ -4,9 +4,10 @@ import {
   findPackage,
   type ForgePackage,
 } from "../../../../storage/tables/forge/packages/packages.ts";
+import { packages } from "../../../contract/permission.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { getReadableOwner, getWritableOwner } from "../access.ts";
+import { grantPackages } from "../access.ts";
 import { assertImageName, CONTAINER, imageUnknown, type ImageAt } from "./references.ts";
 
 /**
@@ -20,7 +21,8 @@ export async function getImageReader(
 ): Promise<ForgeUser> {
   assertImageName(at);
   try {
-    return await getReadableOwner(db, at.owner, caller);
+    const permission = packages("read");
+    return (await grantPackages(db, at.owner, { caller, permission })).owner;
   } catch (error) {
     if (caller === undefined && error instanceof AppError && error.code === "not_found")
       throw new AppError("unauthenticated", "sign in to read this image", { cause: error });
@@ -35,7 +37,8 @@ export async function getImageWriter(
   caller: ForgeCaller,
 ): Promise<ForgeUser> {
   assertImageName(at);
-  return getWritableOwner(db, at.owner, caller);
+  const permission = packages("write");
+  return (await grantPackages(db, at.owner, { caller, permission })).owner;
 }
 
 /** Returns the package of an image. Refuses with `not_found` when nothing was published. */

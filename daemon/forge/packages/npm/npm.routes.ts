@@ -33,17 +33,11 @@ export function npmRoutes({ npm, urls, clock }: NpmRoutesDeps): Route[] {
   return [
     ...namedNpmPackages.flatMap((operations) => packageRoutes(operations, npm, urls)),
     ...serve(npmRegistryEndpoints, {
-      searchNpmPackages: async ({ caller, params, query }) =>
-        toSearchResult(await npm.search(params.owner, query, caller), clock(), urls),
+      searchNpmPackages: async ({ opened, query }) =>
+        toSearchResult(await npm.search(opened, query), clock(), urls),
       npmWhoami: async ({ caller }) => ({ username: caller.user.name }),
-      auditNpmPackages: async ({ caller, params }) => {
-        await npm.assertReadable(params.owner, caller);
-        return answer({}, { headers: auditNotice });
-      },
-      auditNpmTree: async ({ caller, params }) => {
-        await npm.assertReadable(params.owner, caller);
-        return answer(noAdvisories, { headers: auditNotice });
-      },
+      auditNpmPackages: async () => answer({}, { headers: auditNotice }),
+      auditNpmTree: async () => answer(noAdvisories, { headers: auditNotice }),
       npmPing: async () => ({}),
     }),
   ];
@@ -56,32 +50,32 @@ function packageRoutes(
   urls: ForgeUrls,
 ): Route[] {
   return serve(operations, {
-    view: async ({ caller, params, request }) =>
-      toPackumentAnswer(await npm.view(params, caller), request, urls),
-    publish: async ({ caller, params, body }) => {
-      await npm.publish(params, body, caller);
+    view: async ({ opened, params, request }) =>
+      toPackumentAnswer(await npm.view(opened, params), request, urls),
+    publish: async ({ opened, caller, params, body }) => {
+      await npm.publish(opened, params, body, caller);
       return done;
     },
-    download: async ({ caller, params }) => toDownloadAnswer(await npm.download(params, caller)),
-    revise: async ({ caller, params, body }) => {
-      await npm.revise(params, body, caller);
+    download: async ({ opened, params }) => toDownloadAnswer(await npm.download(opened, params)),
+    revise: async ({ opened, caller, params, body }) => {
+      await npm.revise(opened, params, body, caller);
       return done;
     },
-    unpublish: async ({ caller, params }) => {
-      await npm.unpublish(params, caller);
+    unpublish: async ({ opened, caller, params }) => {
+      await npm.unpublish(opened, params, caller);
       return done;
     },
-    deleteTarball: async ({ caller, params }) => {
-      await npm.removeTarball(params, caller);
+    deleteTarball: async ({ opened, caller, params }) => {
+      await npm.removeTarball(opened, params, caller);
       return done;
     },
-    listTags: async ({ caller, params }) => Object.fromEntries(await npm.listTags(params, caller)),
-    setTag: async ({ caller, params, body }) => {
-      await npm.setTag(params, body, caller);
+    listTags: async ({ opened, params }) => Object.fromEntries(await npm.listTags(opened, params)),
+    setTag: async ({ opened, caller, params, body }) => {
+      await npm.setTag(opened, params, body, caller);
       return done;
     },
-    deleteTag: async ({ caller, params }) => {
-      await npm.deleteTag(params, caller);
+    deleteTag: async ({ opened, params }) => {
+      await npm.deleteTag(opened, params);
       return done;
     },
   });

@@ -28,13 +28,14 @@ import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { Compute } from "../../compute.ts";
-import { notFound } from "../../refusals.ts";
+import type { GrantedPackages } from "../../opened.ts";
+import { notFound, orNotFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toRepositoryName } from "../repository-links.ts";
-import { getReadableOwner, getWritableOwner } from "../access.ts";
+import { reopenPackages } from "../access.ts";
 import { createDownload } from "../downloads.ts";
 import type { Emit } from "../../events.ts";
-import type { NpmPackageAt, NpmRegistry, NpmSearchHit } from "./registry.ts";
+import type { NpmRegistry, NpmSearchHit } from "./registry.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
 import { VERSIONS_MAX } from "./compact-document.ts";
 import {
@@ -54,7 +55,13 @@ import {
   toStored,
   toSummary,
 } from "./manifest.ts";
-import { assertNpmTag, isNpmVersion, toNpmName, toTarballName } from "./names.ts";
+import {
+  assertNpmTag,
+  isNpmVersion,
+  type NpmNameInPath,
+  toNpmName,
+  toTarballName,
+} from "./names.ts";
 import {
   findHighest,
   findLatest,
@@ -91,8 +98,8 @@ const VERSION_BYTES_MAX = 1024;
 export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
   const { db, store, compute, emit, urls, uploadBytesMax } = deps;
   return {
-    async view(at, caller) {
-      const { owner, found } = await getReadable(at, caller);
+    async view({ owner }, at) {
+      const found = await getPackage(owner, at);
       const npm = await readNpmPackage(db, found, owner.name);
       return {
         npm,
@@ -104,39 +111,35 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       };
     },
 
-    async download(at, caller) {
-      const { found } = await getReadable(at, caller);
-      const tarball = await findTarball(db, found, at.filename);
+    async download({ owner }, at) {
+      const tarball = await findTarball(db, await getPackage(owner, at), at.filename);
       if (tarball === undefined) throw notFound();
       return createDownload(store, tarball.file);
     },
 
-    async publish(at, body, caller) {
+    async publish(opened, at, body, caller) {
       const name = toNpmName(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
+      const { owner } = opened;
       await assertRoom(db, await findPackage(db, { ownerId: owner.id, type: NPM, name }), 0);
       const upload = await receive(body, caller, uploadBytesMax);
       try {
-        const admit = async (tx: Transaction) => {
-          // The right may have ended while the bytes arrived.
-          if ((await getWritableOwner(tx, at.owner, caller)).id !== owner.id) throw notFound();
-        };
-        if (upload.attachment === undefined) await deprecate(owner, name, upload, admit);
-        else await publishVersion(owner, name, upload, upload.attachment, caller, admit);
+        const { attachment } = upload;
+        if (attachment === undefined) await deprecate(opened, name, upload);
+        else await publishVersion(opened, name, upload, attachment, caller);
       } finally {
         await upload.discard();
       }
     },
 
-    async revise(at, body, caller) {
+    async revise(opened, at, body, caller) {
       const name = toNpmName(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
+      const { owner } = opened;
       const document = await readDocument(name, body, caller);
       const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
       if (known === undefined) throw notFound();
       const deprecations = await findDeprecations(db, await listVersions(db, known.id), document);
       await db.transaction(async (tx) => {
-        await getWritableOwner(tx, at.owner, caller);
+        await reopenPackages(tx, opened);
         // Of the revision, so the deprecations are those of its manifests.
         const found = await getChangeable(tx, owner, name, at.revision);
         const versions = await listVersions(tx, found.id);
@@ -154,20 +157,20 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       });
     },
 
-    async unpublish(at, caller) {
+    async unpublish(opened, at, caller) {
       const name = toNpmName(at);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await getChangeable(tx, owner, name, at.revision);
         for (const version of await listVersions(tx, found.id))
           await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
       });
     },
 
-    async removeTarball(at, caller) {
+    async removeTarball(opened, at, caller) {
       const name = toNpmName(at);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await getChangeable(tx, owner, name, undefined);
         const tarball = await findTarball(tx, found, at.filename);
         if (tarball === undefined) return;
@@ -177,18 +180,14 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       });
     },
 
-    async listTags(at, caller) {
-      const { found } = await getReadable(at, caller);
-      return listTags(db, found.id);
-    },
+    listTags: async ({ owner }, at) => listTags(db, (await getPackage(owner, at)).id),
 
-    async setTag(at, body, caller) {
+    async setTag(opened, at, body, caller) {
       const name = toNpmName(at);
       assertNpmTag(at.tag);
-      await getWritableOwner(db, at.owner, caller);
       const version = await readVersion(body, caller);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         const found = await getChangeable(tx, owner, name, undefined);
         const record = await findVersion(tx, found, version);
         if (record === undefined) throw notFound();
@@ -196,11 +195,11 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       });
     },
 
-    async deleteTag(at, caller) {
+    async deleteTag(opened, at) {
       const name = toNpmName(at);
       assertNpmTag(at.tag);
       await db.transaction(async (tx) => {
-        const owner = await getWritableOwner(tx, at.owner, caller);
+        const { owner } = await reopenPackages(tx, opened);
         if (at.tag === "latest")
           throw new AppError("invalid_argument", "latest can be moved but not removed");
         const found = await getChangeable(tx, owner, name, undefined);
@@ -208,12 +207,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       });
     },
 
-    async assertReadable(ownerName, caller) {
-      await getReadableOwner(db, ownerName, caller);
-    },
-
-    async search(ownerName, { text, size, from }, caller) {
-      const owner = await getReadableOwner(db, ownerName, caller);
+    async search({ owner }, { text, size, from }) {
       const found = await searchPackages(
         db,
         { ownerId: owner.id, type: NPM, term: text.trim() },
@@ -253,22 +247,19 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     return readNpmUpload({ store, compute, account }, body, { documentBytes, attachmentBytes });
   }
 
-  async function getReadable(at: NpmPackageAt, caller: ForgeCaller | undefined) {
-    const name = toNpmName(at);
-    const owner = await getReadableOwner(db, at.owner, caller);
-    const found = await findPackage(db, { ownerId: owner.id, type: NPM, name });
-    if (found === undefined) throw notFound();
-    return { owner, found };
+  async function getPackage(owner: ForgeUser, at: NpmNameInPath): Promise<ForgePackage> {
+    const key = { ownerId: owner.id, type: NPM, name: toNpmName(at) };
+    return orNotFound(await findPackage(db, key));
   }
 
   async function publishVersion(
-    owner: ForgeUser,
+    opened: GrantedPackages,
     name: string,
     upload: NpmUpload,
     { name: attachmentName, received }: NonNullable<NpmUpload["attachment"]>,
     caller: ForgeCaller,
-    admit: (tx: Transaction) => Promise<void>,
   ): Promise<void> {
+    const { owner } = opened;
     const document = toNpmDocument(upload.document, name);
     const { digests } = received;
     const publication = toNpmVersionInput(document, name, { name: attachmentName, digests });
@@ -279,7 +270,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     await assertRoom(db, known, stored.forms.manifestLength);
     await received.publish();
     await db.transaction(async (tx) => {
-      await admit(tx);
+      // The right may have ended while the bytes arrived.
+      await reopenPackages(tx, opened);
       const recorded = await recordFile(
         tx,
         emit,
@@ -308,11 +300,11 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
 
   /** `npm deprecate` sends the package with changed texts and without an attachment. */
   async function deprecate(
-    owner: ForgeUser,
+    opened: GrantedPackages,
     name: string,
     upload: NpmUpload,
-    admit: (tx: Transaction) => Promise<void>,
   ): Promise<void> {
+    const { owner } = opened;
     const document = toNpmDocument(upload.document, name);
     const found = await findPackage(db, { ownerId: owner.id, type: NPM, name });
     const versions = found === undefined ? [] : await listVersions(db, found.id);
@@ -322,7 +314,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       throw new AppError("invalid_argument", "the document has no attachment");
     const deprecations = await findDeprecations(db, versions, document);
     await db.transaction(async (tx) => {
-      await admit(tx);
+      // The right may have ended while the bytes arrived.
+      await reopenPackages(tx, opened);
       await getChangeable(tx, owner, name, toRevision(found));
       await applyDeprecations(tx, deprecations);
     });

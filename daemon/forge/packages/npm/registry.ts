@@ -1,64 +1,69 @@
 import type { Readable } from "node:stream";
 import type { ListedPackageVersion } from "../../../../storage/tables/forge/packages/packages.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import type { GrantedPackages } from "../../opened.ts";
 import type { PackageDownload } from "../downloads.ts";
 import type { NpmMetadata, NpmSummary } from "./manifest.ts";
 import type { NpmNameInPath } from "./names.ts";
 import type { ManifestTexts, NpmPackage } from "./packument.ts";
 
-/** The path of a package. */
-export interface NpmPackageAt extends NpmNameInPath {
-  readonly owner: string;
-}
-
 /**
- * The npm registry of an owner. Every function throws `not_found` when the package is missing or hidden from the
- * caller, `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
+ * The npm registry of an owner. Every function throws `not_found` when the package is missing, and `invalid_argument` for
+ * an invalid name.
  */
 export interface NpmRegistry {
-  view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmView>;
+  view(opened: GrantedPackages, at: NpmNameInPath): Promise<NpmView>;
   download(
-    at: NpmPackageAt & { readonly filename: string },
-    caller: ForgeCaller | undefined,
+    opened: GrantedPackages,
+    at: NpmNameInPath & { readonly filename: string },
   ): Promise<PackageDownload>;
   /**
    * Publishes the version of a document with an attachment; without an attachment, updates the deprecations. Refuses
    * with `conflict` an existing version, and with `invalid_argument` or `too_large` an invalid document. A refusal
    * changes nothing.
    */
-  publish(at: NpmPackageAt, body: Readable, caller: ForgeCaller): Promise<void>;
+  publish(
+    opened: GrantedPackages,
+    at: NpmNameInPath,
+    body: Readable,
+    caller: ForgeCaller,
+  ): Promise<void>;
   /**
    * Unpublishes the versions that a document omits, and replaces tags and deprecations with those of the document.
    * Refuses with `conflict` when the package has changed since the revision, and with `invalid_argument` to remove all
    * versions.
    */
   revise(
-    at: NpmPackageAt & { readonly revision: string },
+    opened: GrantedPackages,
+    at: NpmNameInPath & { readonly revision: string },
     body: Readable,
     caller: ForgeCaller,
   ): Promise<void>;
   /** Unpublishes a package. Refuses with `conflict` when the package has changed since the revision. */
-  unpublish(at: NpmPackageAt & { readonly revision: string }, caller: ForgeCaller): Promise<void>;
-  /** Unpublishes the version of a tarball. Has no effect when the package does not have the tarball. */
-  removeTarball(
-    at: NpmPackageAt & { readonly filename: string },
+  unpublish(
+    opened: GrantedPackages,
+    at: NpmNameInPath & { readonly revision: string },
     caller: ForgeCaller,
   ): Promise<void>;
-  listTags(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<ReadonlyMap<string, string>>;
+  /** Unpublishes the version of a tarball. Has no effect when the package does not have the tarball. */
+  removeTarball(
+    opened: GrantedPackages,
+    at: NpmNameInPath & { readonly filename: string },
+    caller: ForgeCaller,
+  ): Promise<void>;
+  listTags(opened: GrantedPackages, at: NpmNameInPath): Promise<ReadonlyMap<string, string>>;
   /** The body is the version as JSON text. */
   setTag(
-    at: NpmPackageAt & { readonly tag: string },
+    opened: GrantedPackages,
+    at: NpmNameInPath & { readonly tag: string },
     body: Readable,
     caller: ForgeCaller,
   ): Promise<void>;
   /** Refuses to remove `latest` with `invalid_argument`. */
-  deleteTag(at: NpmPackageAt & { readonly tag: string }, caller: ForgeCaller): Promise<void>;
-  /** Refuses with `not_found` when the caller may not read the packages of an owner. */
-  assertReadable(ownerName: string, caller: ForgeCaller | undefined): Promise<void>;
+  deleteTag(opened: GrantedPackages, at: NpmNameInPath & { readonly tag: string }): Promise<void>;
   search(
-    ownerName: string,
+    opened: GrantedPackages,
     query: { readonly text: string; readonly size: number; readonly from: number },
-    caller: ForgeCaller | undefined,
   ): Promise<{ readonly packages: readonly NpmSearchHit[]; readonly total: number }>;
 }
 

@@ -16,12 +16,14 @@ import {
   listVersions,
   touchPackage,
 } from "../../../../storage/tables/forge/packages/packages.ts";
+import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { Emit } from "../../events.ts";
-import { notFound } from "../../refusals.ts";
+import type { GrantedPackages } from "../../opened.ts";
+import { notFound, orNotFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { getReadableOwner, getWritableOwner } from "../access.ts";
+import { reopenPackages } from "../access.ts";
 import { createDownload, type PackageDownload } from "../downloads.ts";
 import { toRepositoryName } from "../repository-links.ts";
 import { fileExists, recordFile } from "../versions.ts";
@@ -57,8 +59,8 @@ export interface PypiRegistryDeps {
 }
 
 /**
- * Packages for Python. Every function throws `not_found` when the project is missing or hidden from the caller,
- * `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
+ * Packages for Python. Every function throws `not_found` when the project is missing, and `invalid_argument` for an
+ * invalid name.
  */
 export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: PypiRegistryDeps) {
   return {
@@ -68,11 +70,11 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
      * changes nothing.
      */
     async upload(
-      ownerName: string,
+      opened: GrantedPackages,
       body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
       caller: ForgeCaller,
     ): Promise<void> {
-      const owner = await getWritableOwner(db, ownerName, caller);
+      const { owner } = opened;
       const upload = await readUploadForm(store, body, uploadBytesMax);
       const { received } = upload;
       try {
@@ -83,7 +85,7 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
         await received.publish();
         await db.transaction(async (tx) => {
           // The right may have ended while the bytes arrived.
-          if ((await getWritableOwner(tx, ownerName, caller)).id !== owner.id) throw notFound();
+          await reopenPackages(tx, opened);
           const present = await findPackage(tx, { ownerId: owner.id, type: PYPI, name });
           // Locks the project: concurrent uploads see each other.
           await assertFree(tx, present && (await touchPackage(tx, present.id)), filename);
@@ -120,20 +122,14 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
     },
 
     /** Returns the normalized names of an owner's projects, read in batches. */
-    async listProjects(
-      ownerName: string,
-      caller: ForgeCaller | undefined,
-    ): Promise<AsyncIterable<string>> {
-      const { id } = await getReadableOwner(db, ownerName, caller);
-      return readNames(id);
-    },
+    listProjects: ({ owner }: GrantedPackages): AsyncIterable<string> => readNames(owner.id),
 
     /** Returns the files of all versions of a project. */
     async getProject(
-      at: { readonly owner: string; readonly name: string },
-      caller: ForgeCaller | undefined,
+      { owner }: GrantedPackages,
+      { name }: { readonly name: string },
     ): Promise<PypiProject> {
-      const { owner, found } = await getReadable(at, caller);
+      const found = await getProject(owner, name);
       const versions = await listVersions(db, found.id);
       const requirements = await readRequirements(versions.map(({ id }) => id));
       const byId = new Map(versions.map(({ id, version }) => [id, version]));
@@ -152,15 +148,14 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
     },
 
     async download(
+      { owner }: GrantedPackages,
       at: {
-        readonly owner: string;
         readonly name: string;
         readonly version: string;
         readonly filename: string;
       },
-      caller: ForgeCaller | undefined,
     ): Promise<PackageDownload> {
-      const { found } = await getReadable(at, caller);
+      const found = await getProject(owner, at.name);
       const version = await findVersion(db, found, at.version);
       const file = version && (await findFile(db, version.id, at.filename));
       if (file === undefined) throw notFound();
@@ -168,15 +163,9 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
     },
   };
 
-  async function getReadable(
-    at: { readonly owner: string; readonly name: string },
-    caller: ForgeCaller | undefined,
-  ) {
-    const name = toProjectName(at.name);
-    const owner = await getReadableOwner(db, at.owner, caller);
-    const found = await findPackage(db, { ownerId: owner.id, type: PYPI, name });
-    if (found === undefined) throw notFound();
-    return { owner, found };
+  async function getProject(owner: ForgeUser, named: string): Promise<ForgePackage> {
+    const name = toProjectName(named);
+    return orNotFound(await findPackage(db, { ownerId: owner.id, type: PYPI, name }));
   }
 
   async function* readNames(ownerId: ForgePackage["ownerId"]): AsyncGenerator<string> {
