@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { anyoneWithin, bytes, empty, stream, wholeBytes } from "../../endpoint.ts";
 import { queryText } from "../common.ts";
+import { packages, packagesOfOwner } from "../../permission.ts";
 import { openTo, resource } from "../resource.ts";
 
 // The OCI distribution specification 1.1. Members are spelled as its clients read them.
@@ -77,7 +78,14 @@ const params = z.object({ owner: z.string(), name: z.string() });
 
 /** One image. Its name may have slashes, which are encoded when the request gets here. */
 export const containerEndpoints = resource(
-  { name: "forge.containers", path: "/v2/:owner/:name", params, gate, refusal },
+  {
+    name: "forge.containers",
+    path: "/v2/:owner/:name",
+    params,
+    gate,
+    on: packagesOfOwner,
+    refusal,
+  },
   ({ operation }) => ({
     listContainerTags: operation({
       as: "tags",
@@ -159,6 +167,7 @@ export const containerUploadEndpoints = resource(
     path: "/v2/:owner/:name/blobs/uploads",
     params,
     gate: gate.change,
+    on: packages("write"),
     refusal,
   },
   ({ operation }) => ({
@@ -236,6 +245,7 @@ export const containerImageEndpoints = resource(
     path: "/api/v1/packages/:owner/container/:name/:version/image",
     params: z.object({ owner: z.string(), name: z.string(), version: z.string() }),
     gate: gate.read,
+    on: packages("read"),
   },
   ({ operation }) => ({
     getContainerImage: operation({

@@ -11,13 +11,20 @@ import {
   touchContainerBlob,
 } from "../../../../storage/tables/forge/packages/container-blobs.ts";
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { packages } from "../../../contract/permission.ts";
 import { AppError } from "../../../errors.ts";
 import { openObject } from "../../../utilities/open-object.ts";
 import { writeIfPossible } from "../../../utilities/within.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { getImageReader, getImageWriter } from "./image-access.ts";
+import type { GrantedPackages } from "../../opened.ts";
+import { grantPackages, reopenPackages } from "../access.ts";
 import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
-import { type ImageAt, parseDigest, refuse } from "./references.ts";
+import { assertImageName, type ImageAt, parseDigest, refuse } from "./references.ts";
+
+/** A blob of an image. */
+interface BlobAt extends ImageAt {
+  readonly digest: string;
+}
 
 /** A blob with its bytes. */
 export interface OpenedBlob {
@@ -52,10 +59,12 @@ const TOUCH_EVERY_MS = 3_600_000;
 export function createContainerBlobs({ db, store, clock, limits }: ContainerBlobsDeps) {
   return {
     /** Opens a blob of an image. */
-    async open(at: ImageAt, digest: string, caller: ForgeCaller | undefined): Promise<OpenedBlob> {
-      const owner = await getImageReader(db, at, caller);
-      parseDigest(digest);
-      const blob = await findContainerBlob(db, { ownerId: owner.id, image: at.name, digest });
+    async open(
+      { owner }: GrantedPackages,
+      at: BlobAt,
+      caller: ForgeCaller | undefined,
+    ): Promise<OpenedBlob> {
+      const blob = await findContainerBlob(db, toKey(owner, at));
       // Bytes that are lost come back when a client uploads them again.
       if (blob === undefined || !(await store.has(blob.sha256, blob.size))) throw blobUnknown();
       if (caller !== undefined && blob.usedAt < clock() - TOUCH_EVERY_MS)
@@ -64,11 +73,10 @@ export function createContainerBlobs({ db, store, clock, limits }: ContainerBlob
     },
 
     /** Removes a blob from an image. Refuses with `conflict` one that a manifest names. */
-    async remove(at: ImageAt, digest: string, caller: ForgeCaller): Promise<void> {
+    async remove(granted: GrantedPackages, at: BlobAt): Promise<void> {
+      const key = toKey(granted.owner, at);
       await db.transaction(async (tx) => {
-        const owner = await getImageWriter(tx, at, caller);
-        parseDigest(digest);
-        const key = { ownerId: owner.id, image: at.name, digest };
+        await reopenPackages(tx, granted);
         if (await isContainerBlobNamed(tx, key))
           throw refuse("conflict", "DENIED", "a manifest of the image names this blob");
         if (!(await deleteContainerBlob(tx, key))) throw blobUnknown();
@@ -79,14 +87,18 @@ export function createContainerBlobs({ db, store, clock, limits }: ContainerBlob
      * Gives an image a blob of another image, which the caller must be able to read. Returns whether it did: otherwise the client
      * uploads the bytes. Refuses with `too_large` a blob of another owner for which the images of this one have no room.
      */
-    async mount(at: ImageAt, request: MountRequest, caller: ForgeCaller): Promise<boolean> {
+    async mount(
+      granted: GrantedPackages,
+      at: ImageAt,
+      request: MountRequest,
+      caller: ForgeCaller,
+    ): Promise<boolean> {
       const { digest } = request;
-      const target = await getImageWriter(db, at, caller);
-      parseDigest(digest);
-      const source = await findSource(db, target, request, caller);
+      const key = toKey(granted.owner, { ...at, digest });
+      const source = await findSource(db, granted.owner, request, caller);
       if (source === undefined || !(await store.has(source.sha256, source.size))) return false;
       return db.transaction(async (tx) => {
-        const owner = await getImageWriter(tx, at, caller);
+        const { owner } = await reopenPackages(tx, granted);
         // The right to read it may have ended meanwhile.
         const current = await findSource(tx, owner, request, caller);
         if (current?.sha256 !== source.sha256) return false;
@@ -94,7 +106,7 @@ export function createContainerBlobs({ db, store, clock, limits }: ContainerBlob
         // One of the same owner takes no more room.
         if (current.ownerId !== owner.id && size > (await findOwnerRoom(tx, owner.id, limits)))
           throw ownerIsFull(limits);
-        await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, sha256, size });
+        await insertContainerBlob(tx, { ...key, sha256, size });
         return true;
       });
     },
@@ -114,14 +126,22 @@ export function createContainerBlobs({ db, store, clock, limits }: ContainerBlob
     const at = { owner: from.slice(0, slash), name: from.slice(slash + 1) };
     if (slash < 1 || !reaches(at)) return undefined;
     try {
-      const owner = await getImageReader(queries, at, caller);
-      return await findContainerBlob(queries, { ownerId: owner.id, image: at.name, digest });
+      const grant = { caller, permission: packages("read") };
+      const { owner } = await grantPackages(queries, at.owner, grant);
+      return await findContainerBlob(queries, toKey(owner, { ...at, digest }));
     } catch (error) {
       // What the caller may not read, and what is no image, is not told apart from an image without the blob.
       if (error instanceof AppError) return undefined;
       throw error;
     }
   }
+}
+
+/** Returns the key of a blob. Refuses an invalid name of the image, and an invalid digest. */
+function toKey(owner: ForgeUser, at: BlobAt) {
+  assertImageName(at);
+  parseDigest(at.digest);
+  return { ownerId: owner.id, image: at.name, digest: at.digest };
 }
 
 const blobUnknown = () =>

@@ -12,6 +12,7 @@ import type {
 import { refusalHeaders, statusOfCode } from "../../../http/replies.ts";
 import { type HandlerResult, toRoutes } from "../../../http/serve.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import type { OpenedOf } from "../../opened.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import type { UploadedPart } from "./uploads.service.ts";
 import {
@@ -74,9 +75,16 @@ export function createContainerApi(
     },
     isStillSignedIn: async (caller, request) =>
       caller.user === undefined || (await forge.isStillSignedIn?.(caller.user, request)) !== false,
-    authorize(caller, declared, request, params) {
+    async authorize(caller, declared, request, params) {
       assertInScope(caller?.scopes, declared, params);
-      return forge.authorize(caller?.user, declared, request, params);
+      try {
+        return await forge.authorize(caller?.user, declared, request, params);
+      } catch (error) {
+        // Clients send credentials only when they are asked for them.
+        if (caller?.user === undefined && error instanceof AppError && error.code === "not_found")
+          throw new AppError("unauthenticated", "sign in to read this image", { cause: error });
+        throw error;
+      }
     },
     accountKey: (caller) => forge.accountKey(caller?.user),
     decodeBody: (declared, request, readBody) => forge.decodeBody(declared, request, readBody),
@@ -105,7 +113,7 @@ type CallerOf<E extends AnyEndpoint> =
   GateOf<E> extends { admits: "anyone" } ? ForgeCaller | undefined : ForgeCaller;
 
 /** The input of a handler of the registry. */
-export type ContainerInput<E extends AnyEndpoint> = RouteInput<E, CallerOf<E>> & {
+export type ContainerInput<E extends AnyEndpoint> = RouteInput<E, CallerOf<E>, OpenedOf<E>> & {
   /** Whether the caller has any credentials, those of an anonymous client included. */
   readonly hasToken: boolean;
   readonly scopes: ContainerScopes | undefined;

@@ -68,31 +68,31 @@ function registryRoutes({ tokens, catalog }: ContainerRoutesDeps): Route[] {
 
 function imageRoutes({ manifests, blobs }: ContainerRoutesDeps): Route[] {
   return serveContainers(containerEndpoints, {
-    listContainerTags: async ({ caller, params, query }) => {
-      const page = await manifests.listTags(params, query, caller);
+    listContainerTags: async ({ opened, params, query }) => {
+      const page = await manifests.listTags(opened, params, query);
       const headers = toLink(`${toImagePath(params)}/tags/list`, page, query.n);
       const body = { name: `${params.owner}/${params.name}`, tags: [...page.names] };
       return answer(body, { headers });
     },
-    getContainerManifest: async ({ caller, params }) =>
-      toManifestAnswer(await manifests.get(params, params.reference, caller)),
-    putContainerManifest: async ({ caller, params, body, request }) => {
+    getContainerManifest: async ({ opened, params }) =>
+      toManifestAnswer(await manifests.get(opened, params)),
+    putContainerManifest: async ({ opened, caller, params, body, request }) => {
       const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
       const pushed = { bytes: body, mediaType: mediaType.trim() };
-      const manifest = await manifests.put(params, params.reference, pushed, caller);
+      const manifest = await manifests.put(opened, params, pushed, caller);
       return answer(undefined, { headers: toPublishedHeaders(params, manifest) });
     },
-    deleteContainerManifest: ({ caller, params }) =>
-      manifests.remove(params, params.reference, caller),
-    listContainerReferrers: async ({ caller, params, query }) =>
+    deleteContainerManifest: ({ opened, caller, params }) =>
+      manifests.remove(opened, params, caller),
+    listContainerReferrers: async ({ opened, params, query }) =>
       toReferrersAnswer(
-        await manifests.listReferrers(params, params.digest, query, caller),
+        await manifests.listReferrers(opened, params, query),
         params,
         query.artifactType,
       ),
-    getContainerBlob: async ({ caller, params }) =>
-      toBlobAnswer(await blobs.open(params, params.digest, caller)),
-    deleteContainerBlob: ({ caller, params }) => blobs.remove(params, params.digest, caller),
+    getContainerBlob: async ({ opened, caller, params }) =>
+      toBlobAnswer(await blobs.open(opened, params, caller)),
+    deleteContainerBlob: ({ opened, params }) => blobs.remove(opened, params),
   });
 }
 
@@ -102,23 +102,23 @@ const { startContainerUpload, appendContainerUpload, completeContainerUpload, ..
 function uploadRoutes({ uploads }: ContainerRoutesDeps): Route[] {
   return [
     handleContainer(startContainerUpload, async (input) => {
-      const { caller, params, query, body, request, scopes } = input;
+      const { opened, caller, params, query, body, request, scopes } = input;
       const reaches = (at: typeof params) => reachesImage(scopes, at, "pull");
       const wanted = { ...query, reaches, part: toPart(request, body) };
-      return toBegunAnswer(params, await uploads.begin(params, wanted, caller));
+      return toBegunAnswer(params, await uploads.begin(opened, params, wanted, caller));
     }),
-    handleContainer(appendContainerUpload, async ({ caller, params, body, request }) =>
-      toAppendAnswer(params, await uploads.append(params, toPart(request, body), caller)),
+    handleContainer(appendContainerUpload, async ({ opened, params, body, request }) =>
+      toAppendAnswer(params, await uploads.append(opened, params, toPart(request, body))),
     ),
-    handleContainer(completeContainerUpload, async ({ caller, params, query, body, request }) => {
+    handleContainer(completeContainerUpload, async ({ opened, params, query, body, request }) => {
       const part = toPart(request, body);
-      const outcome = await uploads.complete(params, query.digest, part, caller);
+      const outcome = await uploads.complete(opened, params, query.digest, part);
       return toCompleteAnswer(params, query.digest, outcome);
     }),
     ...serveContainers(otherUploads, {
-      getContainerUpload: async ({ caller, params }) =>
-        answer(undefined, { headers: toUploadHeaders(params, await uploads.get(params, caller)) }),
-      cancelContainerUpload: ({ caller, params }) => uploads.cancel(params, caller),
+      getContainerUpload: async ({ opened, params }) =>
+        answer(undefined, { headers: toUploadHeaders(params, await uploads.get(opened, params)) }),
+      cancelContainerUpload: ({ opened, params }) => uploads.cancel(opened, params),
     }),
   ];
 }
@@ -126,9 +126,9 @@ function uploadRoutes({ uploads }: ContainerRoutesDeps): Route[] {
 /** The route by which pages and the command line see an image. */
 export function containerImageRoutes(manifests: ContainerManifests, urls: ForgeUrls): Route[] {
   return serve(containerImageEndpoints, {
-    getContainerImage: async ({ caller, params }) => {
-      const { version } = params;
-      return toImageView(await manifests.describe(params, version, caller), params, urls);
+    getContainerImage: async ({ opened, params }) => {
+      const at = { ...params, reference: params.version };
+      return toImageView(await manifests.describe(opened, at), params, urls);
     },
   });
 }

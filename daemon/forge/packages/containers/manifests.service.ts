@@ -27,15 +27,18 @@ import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.
 import type { ForgeCaller } from "../../caller.ts";
 import type { Compute } from "../../compute.ts";
 import type { Emit } from "../../events.ts";
+import type { GrantedPackages } from "../../opened.ts";
 import type { ForgeUrls } from "../../urls.ts";
+import { reopenPackages } from "../access.ts";
 import { findLinkable, toRepositoryName } from "../repository-links.ts";
 import { readConfig } from "./config.ts";
-import { getImagePackage, getImageReader, getImageWriter } from "./image-access.ts";
 import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
 import { type ImageConfig, type ParsedManifest, readManifest, toShownLabels } from "./manifest.ts";
 import {
+  assertImageName,
   CONTAINER,
   type ImageAt,
+  imageUnknown,
   parseDigest,
   parsePageSize,
   parseReference,
@@ -43,6 +46,12 @@ import {
   refuse,
 } from "./references.ts";
 import { listByDigest, listTagsOf, removeManifest, removeTag, tagManifest } from "./versions.ts";
+
+/** A manifest of an image. */
+interface ManifestAt extends ImageAt {
+  /** A tag or a digest. */
+  readonly reference: string;
+}
 
 /** A manifest with its bytes. */
 export interface ManifestContent {
@@ -83,17 +92,12 @@ const REFERRERS = { limit: 100, bytesMax: 4 * 1024 * 1024 } as const;
 /** The label and annotation that names the repository of the source. */
 const SOURCE = "org.opencontainers.image.source";
 
-/** Manifests of images. Every function refuses with `not_found` what the image does not have or the caller may not read. */
+/** Manifests of images. Every function refuses with `not_found` what the image does not have. */
 export function createContainerManifests(deps: ContainerManifestsDeps) {
   const { db, store, compute, emit, urls, limits } = deps;
   return {
-    async get(
-      at: ImageAt,
-      reference: string,
-      caller: ForgeCaller | undefined,
-    ): Promise<ManifestContent> {
-      const owner = await getImageReader(db, at, caller);
-      const named = parseReference(reference);
+    async get({ owner }: GrantedPackages, at: ManifestAt): Promise<ManifestContent> {
+      const named = readNames(at);
       const image = await getImagePackage(db, owner, at);
       const manifest = await getManifest(db, image, named);
       const content = await readContainerManifest(db, manifest.id);
@@ -107,13 +111,13 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
      * blobs or manifests which the image does not have. Idempotent.
      */
     async put(
-      at: ImageAt,
-      reference: string,
+      granted: GrantedPackages,
+      at: ManifestAt,
       pushed: PushedManifest,
       caller: ForgeCaller,
     ): Promise<ContainerManifest> {
-      const owner = await getImageWriter(db, at, caller);
-      const named = parseReference(reference);
+      const { owner } = granted;
+      const named = readNames(at);
       const { text, parsed } = await parse(pushed, caller);
       const digest = toDigest(pushed.bytes, named);
       const config = await readConfig({ db, store, compute }, parsed.config, {
@@ -122,7 +126,7 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
         account: String(caller.user.id),
       });
       return db.transaction(async (tx) => {
-        const current = await getImageWriter(tx, at, caller);
+        const { owner: current } = await reopenPackages(tx, granted);
         const opened = await openPackage(tx, {
           ownerId: current.id,
           type: CONTAINER,
@@ -155,10 +159,10 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
     },
 
     /** Deletes a tag, or a manifest with its tags. */
-    async remove(at: ImageAt, reference: string, caller: ForgeCaller): Promise<void> {
+    async remove(granted: GrantedPackages, at: ManifestAt, caller: ForgeCaller): Promise<void> {
+      const named = readNames(at);
       await db.transaction(async (tx) => {
-        const owner = await getImageWriter(tx, at, caller);
-        const named = parseReference(reference);
+        const { owner } = await reopenPackages(tx, granted);
         const opened = await getImagePackage(tx, owner, at);
         await touchPackage(tx, opened.id);
         const image = { package: opened, owner, actor: caller.user };
@@ -171,11 +175,11 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
     },
 
     async listTags(
+      { owner }: GrantedPackages,
       at: ImageAt,
       { n, last }: PageRequest,
-      caller: ForgeCaller | undefined,
     ): Promise<NamePage> {
-      const owner = await getImageReader(db, at, caller);
+      assertImageName(at);
       const limit = parsePageSize(n);
       const image = await getImagePackage(db, owner, at);
       const after = last.replaceAll("\0", "");
@@ -185,12 +189,12 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
 
     /** Lists the manifests about a manifest, which need not be there. `last` is the id of the last one of the page before. */
     async listReferrers(
-      at: ImageAt,
-      subject: string,
+      { owner }: GrantedPackages,
+      at: ImageAt & { readonly digest: string },
       { artifactType, last }: { readonly artifactType: string; readonly last: string },
-      caller: ForgeCaller | undefined,
     ): Promise<{ readonly referrers: readonly ContainerReferrer[]; readonly hasMore: boolean }> {
-      const owner = await getImageReader(db, at, caller);
+      assertImageName(at);
+      const subject = at.digest;
       parseDigest(subject);
       const key = { ownerId: owner.id, type: CONTAINER, name: at.name };
       const image = await findPackage(db, key);
@@ -205,9 +209,8 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
     },
 
     /** Returns the image of a tag or digest, and its tags. */
-    async describe(at: ImageAt, version: string, caller: ForgeCaller | undefined) {
-      const owner = await getImageReader(db, at, caller);
-      const named = parseReference(version);
+    async describe({ owner }: GrantedPackages, at: ManifestAt) {
+      const named = readNames(at);
       const manifest = await getManifest(db, await getImagePackage(db, owner, at), named);
       return { owner, manifest, tags: await listTagsOf(db, manifest) };
     },
@@ -277,6 +280,23 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
     await linkPackage(tx, opened.id, repository.id);
     return { ...opened, repositoryId: repository.id };
   }
+}
+
+/** Returns what a path names a manifest by. Refuses an invalid name of the image or of the manifest. */
+function readNames(at: ManifestAt): Reference {
+  assertImageName(at);
+  return parseReference(at.reference);
+}
+
+/** Returns the package of an image. Refuses with `not_found` when nothing was published. */
+async function getImagePackage(
+  db: Queries,
+  owner: ForgeUser,
+  { name }: ImageAt,
+): Promise<ForgePackage> {
+  const found = await findPackage(db, { ownerId: owner.id, type: CONTAINER, name });
+  if (found === undefined) throw imageUnknown();
+  return found;
 }
 
 async function getManifest(

@@ -16,11 +16,12 @@ import {
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 import { receivePlainBody, uploadTooLarge } from "../../../utilities/receive-body.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import type { GrantedPackages } from "../../opened.ts";
+import { reopenPackages } from "../access.ts";
 import { assembleBlob } from "./assemble.ts";
 import type { ContainerBlobs, MountRequest } from "./blobs.service.ts";
-import { getImageWriter } from "./image-access.ts";
 import { type ContainerLimits, findOwnerRoom, ownerIsFull } from "./limits.ts";
-import { type ImageAt, parseDigest, refuse } from "./references.ts";
+import { assertImageName, type ImageAt, parseDigest, refuse } from "./references.ts";
 
 /** An upload of an image. */
 export interface UploadAt extends ImageAt {
@@ -71,8 +72,7 @@ const PARTS_MAX = 10_000;
 
 /**
  * Uploads of blobs. Parts are objects of the store and rows, so an upload goes on after a restart, and on another daemon; a blob is
- * there once its digest was checked. Each function checks the caller's right before it reads the body, and again when it records
- * the result.
+ * there once its digest was checked. Each function checks the caller's right again when it records the result.
  */
 export function createContainerUploads(deps: ContainerUploadsDeps) {
   const { db, store, blobs, newUuid, limits } = deps;
@@ -83,20 +83,26 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
      * `invalid_argument` bytes that do not match the digest, with `rate_limited` an owner who has too many uploads.
      */
     async begin(
+      granted: GrantedPackages,
       at: ImageAt,
       { digest, mount, from, reaches, part }: UploadRequest,
       caller: ForgeCaller,
     ): Promise<BegunUpload> {
+      assertImageName(at);
       if (digest !== "") {
-        await storeBlob(at, digest, part, caller);
+        await storeBlob(granted, at, digest, part);
         return { kind: "stored", digest };
       }
-      if (mount !== "" && (await blobs.mount(at, { digest: mount, from, reaches }, caller)))
+      if (
+        mount !== "" &&
+        (await blobs.mount(granted, at, { digest: mount, from, reaches }, caller))
+      )
         return { kind: "stored", digest: mount };
-      return { kind: "started", upload: await start(at, caller) };
+      return { kind: "started", upload: await start(granted, at) };
     },
 
-    get: (at: UploadAt, caller: ForgeCaller): Promise<ContainerUpload> => getUpload(db, at, caller),
+    get: (granted: GrantedPackages, at: UploadAt): Promise<ContainerUpload> =>
+      getUpload(db, granted, at),
 
     /** Adds a part at the end. A part that does not arrive whole leaves the upload as it was. */
     append,
@@ -106,19 +112,19 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
      * not match the digest.
      */
     async complete(
+      granted: GrantedPackages,
       at: UploadAt,
       digest: string,
       part: UploadedPart,
-      caller: ForgeCaller,
     ): Promise<AppendOutcome> {
-      await getUpload(db, at, caller);
+      await getUpload(db, granted, at);
       const wanted = parseDigest(digest);
-      const appended = await append(at, part, caller);
+      const appended = await append(granted, at, part);
       if (appended.kind === "out_of_order") return appended;
       const { upload } = appended;
       // One at a time: each writes the bytes of all parts again, and the first ends the upload.
       await withLocks([upload.id], async () => {
-        await getUpload(db, at, caller);
+        await getUpload(db, granted, at);
         const parts = await listContainerParts(db, upload.id);
         const { hex, ...object } = await assembleBlob(store, parts, wanted.algorithm);
         if (hex !== wanted.hex) {
@@ -126,7 +132,7 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
           throw digestMismatch();
         }
         await db.transaction(async (tx) => {
-          const owner = await getImageWriter(tx, at, caller);
+          const { owner } = await reopenPackages(tx, granted);
           // Cancelled, completed or continued in the meantime.
           if (!(await deleteContainerUpload(tx, upload))) throw uploadUnknown();
           await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, ...object });
@@ -135,18 +141,18 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
       return appended;
     },
 
-    async cancel(at: UploadAt, caller: ForgeCaller): Promise<void> {
+    async cancel(granted: GrantedPackages, at: UploadAt): Promise<void> {
       await db.transaction(async (tx) => {
-        const upload = await getUpload(tx, at, caller);
+        const upload = await getUpload(tx, await reopenPackages(tx, granted), at);
         await deleteContainerUpload(tx, upload);
       });
     },
   };
 
-  async function start(at: ImageAt, caller: ForgeCaller): Promise<ContainerUpload> {
+  async function start(granted: GrantedPackages, at: ImageAt): Promise<ContainerUpload> {
     const id = newUuid();
     return db.transaction(async (tx) => {
-      const owner = await getImageWriter(tx, at, caller);
+      const { owner } = await reopenPackages(tx, granted);
       if ((await countContainerUploads(tx, owner.id)) >= UPLOADS_MAX)
         throw refuse(
           "rate_limited",
@@ -158,14 +164,13 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
   }
 
   async function storeBlob(
+    granted: GrantedPackages,
     at: ImageAt,
     digest: string,
     { body, declaredBytes }: UploadedPart,
-    caller: ForgeCaller,
   ): Promise<void> {
-    const owner = await getImageWriter(db, at, caller);
     const { algorithm, hex } = parseDigest(digest);
-    const bytesMax = await findRoom(db, owner.id, 0);
+    const bytesMax = await findRoom(db, granted.owner.id, 0);
     const received = await receivePlainBody(store, body, { bytesMax, declaredBytes });
     try {
       if (algorithm === "sha256" && received.digests.sha256 !== hex) throw digestMismatch();
@@ -173,7 +178,7 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
       const { hex: found, ...object } = await assembleBlob(store, [received.digests], algorithm);
       if (found !== hex) throw digestMismatch();
       await db.transaction(async (tx) => {
-        const { id: ownerId } = await getImageWriter(tx, at, caller);
+        const { id: ownerId } = (await reopenPackages(tx, granted)).owner;
         if (object.size > (await findRoom(tx, ownerId, 0))) throw ownerIsFull(limits);
         await insertContainerBlob(tx, { ownerId, image: at.name, digest, ...object });
       });
@@ -183,11 +188,11 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
   }
 
   async function append(
+    granted: GrantedPackages,
     at: UploadAt,
     { body, declaredBytes, range }: UploadedPart,
-    caller: ForgeCaller,
   ): Promise<AppendOutcome> {
-    const upload = await getUpload(db, at, caller);
+    const upload = await getUpload(db, granted, at);
     if (!beginsAt(range, upload.size, declaredBytes)) return { kind: "out_of_order", upload };
     if ((await countContainerParts(db, upload.id)) >= PARTS_MAX)
       throw refuse("too_large", "SIZE_INVALID", `an upload has at most ${PARTS_MAX} parts`);
@@ -198,7 +203,7 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
       if (part.size === 0) return { kind: "appended", upload };
       await received.publish();
       return await db.transaction(async (tx) => {
-        const current = await getUpload(tx, at, caller);
+        const current = await getUpload(tx, await reopenPackages(tx, granted), at);
         if (current.size !== upload.size) return { kind: "out_of_order", upload: current };
         // Other blobs may have arrived while the bytes of this one did.
         if (part.size > (await findRoom(tx, current.ownerId, current.size)))
@@ -213,10 +218,10 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
 
   async function getUpload(
     queries: Queries,
+    { owner }: GrantedPackages,
     at: UploadAt,
-    caller: ForgeCaller,
   ): Promise<ContainerUpload> {
-    const owner = await getImageWriter(queries, at, caller);
+    assertImageName(at);
     const key = { id: at.upload, ownerId: owner.id, image: at.name };
     const upload = await findContainerUpload(queries, key);
     if (upload === undefined) throw uploadUnknown();

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { packages } from "../../../../../daemon/contract/permission.ts";
 import { createContainerBlobs } from "../../../../../daemon/forge/packages/containers/blobs.service.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../../storage/objects/object-store.ts";
@@ -33,7 +34,9 @@ test("a blob is pulled from a full disk, which does not record that it was asked
     const limits = { blobBytesMax: 10, ownerBytesMax: 0 };
     const blobs = createContainerBlobs({ db: full, store, clock, limits });
     const caller = { user, actor: user, method: "basic_password", scope: undefined } as const;
-    const opened = await blobs.open({ owner: "mira", name: "tools" }, digest, caller);
+    const grant = { caller, permission: packages("read") };
+    const at = { owner: "mira", name: "tools", digest };
+    const opened = await blobs.open({ owner: user, access: "write", grant }, at, caller);
     expect(await (await opened.open()).toArray()).toEqual(["bytes"]);
   } finally {
     await db.close();
