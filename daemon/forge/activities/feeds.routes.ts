@@ -1,8 +1,9 @@
 import { activityEndpoints } from "../../contract/forge/activities.ts";
 import { userEndpoints } from "../../contract/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
+import { page } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toActivityView } from "./activity.view.ts";
 import type { FeedPage, Feeds } from "./feeds.service.ts";
@@ -15,28 +16,32 @@ export function activityRoutes({
   readonly feeds: Feeds;
   readonly urls: ForgeUrls;
 }): Route[] {
+  const toPage = ({ activities, total }: FeedPage, caller: ForgeCaller | undefined) =>
+    page(
+      activities.map((details) => toActivityView(details, caller?.user, urls)),
+      total,
+    );
+  const { getUserHeatmap } = userEndpoints;
   return [
-    handle(activityEndpoints.listUserActivities, async ({ caller, params, query }) => {
-      const window = { ...query, isOnlyPerformed: query["only-performed-by"] };
-      return toPage(await feeds.ofUser(params.username, window, caller), caller);
+    ...serve(activityEndpoints, {
+      listUserActivities: async ({ caller, params, query }) => {
+        const window = { ...query, isOnlyPerformed: query["only-performed-by"] };
+        return toPage(await feeds.ofUser(params.username, window, caller), caller);
+      },
+      listRepositoryActivities: async ({ opened, caller, query }) =>
+        toPage(await feeds.ofRepository(opened, query, caller), caller),
+      listOrganizationActivities: async ({ opened, caller, query }) =>
+        toPage(await feeds.ofOrganization(opened, query, caller), caller),
+      listTeamActivities: async ({ opened, caller, query }) =>
+        toPage(await feeds.ofTeam(opened, query, caller), caller),
     }),
-    handle(activityEndpoints.listRepositoryActivities, async ({ opened, caller, query }) =>
-      toPage(await feeds.ofRepository(opened, query, caller), caller),
+    ...serve(
+      { getUserHeatmap },
+      {
+        getUserHeatmap: async ({ caller, params }) => [
+          ...(await feeds.getHeatmap(params.username, caller)),
+        ],
+      },
     ),
-    handle(activityEndpoints.listOrganizationActivities, async ({ opened, caller, query }) =>
-      toPage(await feeds.ofOrganization(opened, query, caller), caller),
-    ),
-    handle(activityEndpoints.listTeamActivities, async ({ opened, caller, query }) =>
-      toPage(await feeds.ofTeam(opened, query, caller), caller),
-    ),
-    handle(userEndpoints.getUserHeatmap, async ({ caller, params }) => ({
-      status: 200,
-      body: [...(await feeds.getHeatmap(params.username, caller))],
-    })),
   ];
-
-  function toPage({ activities, total }: FeedPage, caller: ForgeCaller | undefined) {
-    const body = activities.map((details) => toActivityView(details, caller?.user, urls));
-    return { status: 200 as const, body, total };
-  }
 }

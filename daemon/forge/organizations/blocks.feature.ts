@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   deleteBlock,
   insertBlock,
@@ -15,9 +15,11 @@ import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeFeature } from "../feature.ts";
 import { serve } from "../handle.ts";
+import type { GrantedOrganization } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { reopenOrganization } from "./organization-access.ts";
 
 /** Users whom users and organizations have blocked. What a block refuses is in subscribers/blocks.ts and `assertNotBlocked`. */
 export function createForgeBlocks({
@@ -32,16 +34,17 @@ export function createForgeBlocks({
       listOwnBlocks: ({ caller, query }) => list(caller.user, query, caller),
       checkOwnBlock: ({ caller, params }) => check(caller.user, params.username, caller),
       blockUser: ({ caller, params, query }) =>
-        block(caller.user, params.username, query.note, caller),
-      unblockUser: ({ caller, params }) => unblock(caller.user, params.username, caller),
+        block(async () => caller.user, params.username, query.note, caller),
+      unblockUser: ({ caller, params }) =>
+        unblock(async () => caller.user, params.username, caller),
       listOrganizationBlocks: ({ opened, caller, query }) =>
         list(opened.organization, query, caller),
       checkOrganizationBlock: ({ opened, caller, params }) =>
         check(opened.organization, params.username, caller),
       blockOfOrganization: ({ opened, caller, params, query }) =>
-        block(opened.organization, params.username, query.note, caller),
+        block(reopening(opened), params.username, query.note, caller),
       unblockOfOrganization: ({ opened, caller, params }) =>
-        unblock(opened.organization, params.username, caller),
+        unblock(reopening(opened), params.username, caller),
     }),
   } satisfies ForgeFeature;
 
@@ -60,12 +63,13 @@ export function createForgeBlocks({
 
   /** Throws `invalid_argument` for oneself, an organization, one of its members, and a user who is blocked. */
   async function block(
-    blocker: ForgeUser,
+    open: OpenBlocker,
     name: string,
     note: string,
     caller: ForgeCaller,
   ): Promise<void> {
     await db.transaction(async (tx) => {
+      const blocker = await open(tx);
       const user = await getVisibleAccount(tx, name, caller);
       if (user.kind === "organization")
         throw new AppError("invalid_argument", "cannot block an organization");
@@ -78,9 +82,20 @@ export function createForgeBlocks({
   }
 
   /** Throws `invalid_argument` for a user who is not blocked. */
-  async function unblock(blocker: ForgeUser, name: string, caller: ForgeCaller): Promise<void> {
-    const { id: blockedId } = await getVisibleAccount(db, name, caller);
-    if (!(await deleteBlock(db, { blockerId: blocker.id, blockedId })))
-      throw new AppError("invalid_argument", "cannot unblock the user");
+  async function unblock(open: OpenBlocker, name: string, caller: ForgeCaller): Promise<void> {
+    await db.transaction(async (tx) => {
+      const { id: blockerId } = await open(tx);
+      const { id: blockedId } = await getVisibleAccount(tx, name, caller);
+      if (!(await deleteBlock(tx, { blockerId, blockedId })))
+        throw new AppError("invalid_argument", "cannot unblock the user");
+    });
   }
 }
+
+/** Returns the account that blocks, in the transaction of a change. */
+type OpenBlocker = (tx: Transaction) => Promise<ForgeUser>;
+
+const reopening =
+  (opened: GrantedOrganization): OpenBlocker =>
+  async (tx) =>
+    (await reopenOrganization(tx, opened)).organization;

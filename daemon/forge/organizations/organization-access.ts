@@ -22,18 +22,23 @@ import { movedTo, notFound, userNotFound } from "../refusals.ts";
 import { type TeamId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
 /**
- * Grants an operation on the organization of a name. Refuses as `openOrganization` does, and with `forbidden` a caller
- * below the role.
+ * Grants an operation on the organization of a name. Throws `not_found` for one that the caller may not see, and `forbidden`
+ * for a caller below the role and for a non-public one when the token is public-only. A former name redirects to the current
+ * one.
  */
 export async function grantOrganization(
   db: Queries,
   name: string,
   grant: GrantedOrganization["grant"],
 ): Promise<GrantedOrganization> {
-  return {
-    ...assertRole(await openOrganization(db, name, grant.caller), grant.permission.role),
-    grant,
-  };
+  const named = await findUserByName(db, name);
+  const formerId = named === undefined ? await findRedirect(db, name) : undefined;
+  const found = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
+  if (found?.kind !== "organization") throw notFound();
+  const opened = await open(db, found, grant.caller);
+  if (named === undefined)
+    throw movedTo(`/api/v1/orgs/${encodeURIComponent(found.name)}`, { org: found.name });
+  return { ...assertRole(opened, grant.permission.role), grant };
 }
 
 /** Opens an organization again in the transaction of a change, so that the change is refused when a right changed since. */
@@ -54,28 +59,6 @@ function assertRole<Opened extends OpenedOrganization>(
   if (role === "owner") assertOwns(opened);
   if (role === "member" && !opened.isMember && !opened.isOwner)
     throw new AppError("forbidden", "Must be an organization member");
-  return opened;
-}
-
-/**
- * Finds an organization that the caller may see. Throws `not_found` for a hidden one, and `forbidden` for a non-public
- * one when the token is public-only. A former name redirects to the path `rest` below the current one.
- */
-export async function openOrganization(
-  db: Queries,
-  name: string,
-  caller: ForgeCaller | undefined,
-  rest = "",
-): Promise<OpenedOrganization> {
-  const named = await findUserByName(db, name);
-  const formerId = named === undefined ? await findRedirect(db, name) : undefined;
-  const found = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
-  if (found?.kind !== "organization") throw notFound();
-  const opened = await open(db, found, caller);
-  if (named === undefined)
-    throw movedTo(`/api/v1/orgs/${encodeURIComponent(opened.organization.name)}${rest}`, {
-      org: opened.organization.name,
-    });
   return opened;
 }
 

@@ -1,3 +1,4 @@
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import { avatarEndpoints } from "../../contract/forge/accounts/avatars.ts";
 import { adminOrgEndpoints } from "../../contract/forge/accounts/orgs.ts";
@@ -9,7 +10,7 @@ import { page } from "../../http/serve.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import type { NewOrganization, Organizations } from "./organizations.service.ts";
 import { toUserView } from "../accounts/user.view.ts";
-import { handle, serve } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Members } from "./members.service.ts";
 import {
@@ -17,6 +18,8 @@ import {
   type OwnOrganizations,
   toPermissionsView,
 } from "./own-organizations.service.ts";
+
+const { setOrganizationAvatar, deleteOrganizationAvatar } = avatarEndpoints;
 
 /** Routes of organizations, of both administrators and owners, and of their members. */
 export function organizationRoutes(services: {
@@ -39,26 +42,27 @@ function allOrganizationRoutes({
   readonly organizations: Organizations;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(adminOrgEndpoints.listOrganizations, async ({ caller, query }) => {
-      const { users: found, total } = await organizations.list(query, caller);
-      return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
-    }),
-    handle(adminOrgEndpoints.listOwnOrganizations, async ({ caller, query }) => {
+  const toPage = (found: readonly ForgeUser[], total: number) =>
+    page(
+      found.map((each) => toOrganizationView(each, urls)),
+      total,
+    );
+  return serve(adminOrgEndpoints, {
+    listOrganizations: async ({ caller, query }) => {
+      const { users, total } = await organizations.list(query, caller);
+      return toPage(users, total);
+    },
+    listOwnOrganizations: async ({ caller, query }) => {
       const { organizations: own, total } = await organizations.listOwn(query, caller);
-      return { status: 200, body: own.map((each) => toOrganizationView(each, urls)), total };
-    }),
-    handle(adminOrgEndpoints.createOrganization, async ({ params, body }) => {
+      return toPage(own, total);
+    },
+    createOrganization: async ({ params, body }) => {
       // The administrators' request has neither an address nor the access of teams.
       const input = { ...toNewOrganization(body), email: "", repoAdminChangeTeamAccess: false };
-      const made = await organizations.create(params.username, input);
-      return { status: 201, body: toOrganizationView(made, urls) };
-    }),
-    handle(adminOrgEndpoints.getOrganization, async ({ opened }) => ({
-      status: 200,
-      body: toOrganizationView(opened.organization, urls),
-    })),
-  ];
+      return toOrganizationView(await organizations.create(params.username, input), urls);
+    },
+    getOrganization: async ({ opened }) => toOrganizationView(opened.organization, urls),
+  });
 }
 
 function ownOrganizationRoutes({
@@ -90,17 +94,16 @@ function ownOrganizationRoutes({
           found.total,
         );
       },
-      getOrganizationPermissions: async ({ caller, params: { username, org } }) =>
-        toPermissionsView(await ownOrganizations.getPermissions(username, org, caller)),
+      getOrganizationPermissions: async ({ opened, caller, params }) =>
+        toPermissionsView(await ownOrganizations.getPermissions(opened, params.username, caller)),
     }),
-    handle(avatarEndpoints.setOrganizationAvatar, async ({ opened, body }) => {
-      await ownOrganizations.setAvatar(opened, body.image);
-      return { status: 204 };
-    }),
-    handle(avatarEndpoints.deleteOrganizationAvatar, async ({ opened }) => {
-      await ownOrganizations.removeAvatar(opened);
-      return { status: 204 };
-    }),
+    ...serve(
+      { setOrganizationAvatar, deleteOrganizationAvatar },
+      {
+        setOrganizationAvatar: ({ opened, body }) => ownOrganizations.setAvatar(opened, body.image),
+        deleteOrganizationAvatar: ({ opened }) => ownOrganizations.removeAvatar(opened),
+      },
+    ),
   ];
 }
 

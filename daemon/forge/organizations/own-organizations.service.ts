@@ -26,7 +26,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { GrantedOrganization } from "../opened.ts";
-import { findPerson, openOrganization, reopenOrganization } from "./organization-access.ts";
+import { findPerson, reopenOrganization } from "./organization-access.ts";
 
 /** Changes of an organization. Undefined members stay unchanged. */
 export type OrganizationEdit = Undefinable<
@@ -156,14 +156,13 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       });
     },
 
-    /** Throws `not_found` for a user or an organization that is hidden from the caller. */
+    /** Throws `not_found` for a user who is hidden from the caller. */
     async getPermissions(
+      opened: GrantedOrganization,
       username: string,
-      name: string,
       caller: ForgeCaller,
     ): Promise<OrganizationPermissions> {
       const user = await findPerson(db, username, caller);
-      const opened = await openOrganization(db, name, caller);
       // Only the organization may see the teams of another user.
       if (user.id !== caller.user.id && !opened.isMember && !opened.isOwner) throw notFound();
       const { id } = opened.organization;

@@ -49,10 +49,10 @@ export function repositoryRoutes({
       newRepositoryEndpoints.createOrganizationRepository,
       newRepositoryEndpoints.createOrganizationRepositoryFormerly,
     ].map((declared) =>
-      handle(declared, async ({ caller, params, body }) => ({
+      handle(declared, async ({ opened, caller, body }) => ({
         status: 201,
         body: toRepositoryView(
-          await repositories.createInOrganization(params.org, toCreateOptions(body), caller),
+          await repositories.createInOrganization(opened, toCreateOptions(body), caller),
           urls,
         ),
       })),
@@ -94,8 +94,8 @@ export function repositoryRoutes({
     ),
     handle(
       repositoryListEndpoints.listOrganizationRepositories,
-      async ({ caller, params, query }) =>
-        toPage(await lists.listOfOrganization(params.org, query, caller)),
+      async ({ opened, caller, query }) =>
+        toPage(await lists.listOfOrganization(opened, query, caller)),
     ),
     handle(repositoryListEndpoints.searchRepositories, async ({ caller, query }) => {
       const search = toRepositorySearch(query);

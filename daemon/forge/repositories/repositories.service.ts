@@ -21,6 +21,7 @@ import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { GrantedOrganization } from "../opened.ts";
 import { movedTo, notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
 import {
@@ -36,7 +37,6 @@ import {
 } from "./edit-repository.ts";
 import type { OwnedRepository } from "../events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
-import { getVisibleAccount } from "../accounts/users.service.ts";
 import { withParents } from "./parents.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
@@ -66,16 +66,14 @@ export function createRepositoriesService(deps: RepositoriesDeps) {
     },
 
     /**
-     * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
-     * from the caller, and `forbidden` unless a team of the caller may create repositories there.
+     * Creates a repository in an organization. Throws as `createOwn` does, and `forbidden` unless a team of the caller may
+     * create repositories there.
      */
-    async createInOrganization(
-      name: string,
+    createInOrganization(
+      { organization }: GrantedOrganization,
       options: CreateRepositoryOptions,
       caller: ForgeCaller,
     ): Promise<RepositoryDetails> {
-      const organization = await getVisibleAccount(db, name, caller);
-      if (organization.kind !== "organization") throw notFound();
       return create(organization.name, options, caller.user, async (queries, owner) => {
         if (owner.id !== organization.id || !(await mayCreateIn(queries, owner, caller.user)))
           throw new AppError(

@@ -10,8 +10,8 @@ import { countWatchers } from "../../../storage/tables/forge/repositories/watche
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { GrantedOrganization } from "../opened.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
 import { findAccess } from "./access.ts";
 import { withParents } from "./parents.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
@@ -49,16 +49,12 @@ export function createRepositoryLists({ db }: { readonly db: Database }) {
       return latestOf(await getVisibleAccount(db, name, caller), window, caller);
     },
 
-    /** As `listOf`; throws `not_found` for a user as well. */
-    async listOfOrganization(
-      name: string,
+    /** As `listOf`, for an organization. */
+    listOfOrganization: (
+      { organization }: GrantedOrganization,
       window: PageWindow,
       caller: ForgeCaller | undefined,
-    ): Promise<RepositoryPage> {
-      const account = await getVisibleAccount(db, name, caller);
-      if (account.kind !== "organization") throw notFound();
-      return latestOf(account, window, caller);
-    },
+    ): Promise<RepositoryPage> => latestOf(organization, window, caller),
 
     search,
     /** Adds counts and the permission of the viewer to repositories that the viewer may read. */

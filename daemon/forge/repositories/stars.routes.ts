@@ -1,7 +1,10 @@
+import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import { starEndpoints } from "../../contract/forge/repositories/stars.ts";
 import type { Route } from "../../http/handle.ts";
+import { page } from "../../http/serve.ts";
 import { toUserView } from "../accounts/user.view.ts";
-import { handle } from "../handle.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { RepositoryPage } from "./repository-lists.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
@@ -15,52 +18,31 @@ export function starRoutes({
   readonly stars: Stars;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const own = [
-    [starEndpoints.listOwnStars, "star"],
-    [starEndpoints.listOwnWatched, "watch"],
-  ] as const;
-  const ofUser = [
-    [starEndpoints.listUserStars, "star"],
-    [starEndpoints.listUserWatched, "watch"],
-  ] as const;
-  const ofRepository = [
-    [starEndpoints.listStargazers, "star"],
-    [starEndpoints.listSubscribers, "watch"],
-  ] as const;
-  return [
-    ...own.map(([declared, mark]) =>
-      handle(declared, async ({ caller, query }) =>
-        toPage(await stars.listOwn(mark, query, caller)),
-      ),
-    ),
-    ...ofUser.map(([declared, mark]) =>
-      handle(declared, async ({ caller, params, query }) =>
-        toPage(await stars.listOfUser(mark, params.username, query, caller)),
-      ),
-    ),
-    ...ofRepository.map(([declared, mark]) =>
-      handle(declared, async ({ caller, params, query }) => {
-        const { users, total } = await stars.listUsers(mark, params, query, caller);
-        const body = users.map((user) => toUserView(user, caller?.user, urls));
-        return { status: 200, body, total };
-      }),
-    ),
-    handle(starEndpoints.checkStar, async ({ caller, params }) => {
-      await stars.assertStarred(params, caller);
-      return { status: 204 };
-    }),
-    handle(starEndpoints.starRepository, async ({ caller, params }) => {
-      await stars.star(params, caller);
-      return { status: 204 };
-    }),
-    handle(starEndpoints.unstarRepository, async ({ caller, params }) => {
-      await stars.unstar(params, caller);
-      return { status: 204 };
-    }),
-  ];
-
-  function toPage({ repositories, total }: RepositoryPage) {
-    const body = repositories.map((details) => toRepositoryView(details, urls));
-    return { status: 200 as const, body, total };
-  }
+  const toRepositories = ({ repositories, total }: RepositoryPage) =>
+    page(
+      repositories.map((details) => toRepositoryView(details, urls)),
+      total,
+    );
+  const toUsers = ({ users, total }: UserPage, caller: ForgeCaller | undefined) =>
+    page(
+      users.map((user) => toUserView(user, caller?.user, urls)),
+      total,
+    );
+  return serve(starEndpoints, {
+    listOwnStars: async ({ caller, query }) =>
+      toRepositories(await stars.listOwn("star", query, caller)),
+    listOwnWatched: async ({ caller, query }) =>
+      toRepositories(await stars.listOwn("watch", query, caller)),
+    listUserStars: async ({ caller, params, query }) =>
+      toRepositories(await stars.listOfUser("star", params.username, query, caller)),
+    listUserWatched: async ({ caller, params, query }) =>
+      toRepositories(await stars.listOfUser("watch", params.username, query, caller)),
+    listStargazers: async ({ opened, caller, query }) =>
+      toUsers(await stars.listUsers("star", opened, query, caller), caller),
+    listSubscribers: async ({ opened, caller, query }) =>
+      toUsers(await stars.listUsers("watch", opened, query, caller), caller),
+    checkStar: ({ opened, caller }) => stars.assertStarred(opened, caller),
+    starRepository: ({ opened, caller }) => stars.star(opened, caller),
+    unstarRepository: ({ opened, caller }) => stars.unstar(opened, caller),
+  });
 }

@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import {
   deleteStar,
   insertStar,
@@ -15,9 +15,8 @@ import { assertNotBlocked } from "../accounts/not-blocked.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches } from "./access.ts";
-import type { OwnedRepository } from "../events.ts";
-import { getOwned, type RepositoryPath } from "./repositories.service.ts";
+import type { GrantedRepository } from "../opened.ts";
+import { reopenRepository } from "./open-repository.ts";
 import { type RepositoryLists, type RepositoryPage } from "./repository-lists.service.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
 
@@ -26,10 +25,7 @@ const STARS_MAX = 10_000;
 
 export type Stars = ReturnType<typeof createStars>;
 
-/**
- * Stars of repositories, and the lists of repositories that users star and watch. A hidden repository is reported as
- * missing.
- */
+/** Stars of repositories, and the lists of repositories that users star and watch. */
 export function createStars({
   db,
   lists,
@@ -39,16 +35,15 @@ export function createStars({
 }) {
   return {
     /** Throws `not_found` unless the caller has starred the repository. */
-    async assertStarred(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { repository } = await open(db, path, caller, "read");
+    async assertStarred({ repository }: GrantedRepository, caller: ForgeCaller): Promise<void> {
       const star = { repositoryId: repository.id, userId: caller.user.id };
       if (!(await isStarred(db, star))) throw notFound();
     },
 
     /** Idempotent. */
-    async star(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+    async star(opened: GrantedRepository, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository, owner } = await open(tx, path, caller, "write");
+        const { repository, owner } = await reopenRepository(tx, opened);
         await assertNotBlocked(tx, caller.user.id, [owner.id]);
         const user = await findUserById(tx, caller.user.id);
         if ((user?.starCount ?? 0) >= STARS_MAX)
@@ -58,9 +53,9 @@ export function createStars({
     },
 
     /** Idempotent. */
-    async unstar(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
+    async unstar(opened: GrantedRepository, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await open(tx, path, caller, "write");
+        const { repository } = await reopenRepository(tx, opened);
         await deleteStar(tx, { repositoryId: repository.id, userId: caller.user.id });
       });
     },
@@ -88,11 +83,10 @@ export function createStars({
     /** Returns a page of the users who starred or watch a repository and whom the caller may see. */
     async listUsers(
       mark: RepositoryMark,
-      path: RepositoryPath,
+      { repository }: GrantedRepository,
       window: PageWindow,
       caller: ForgeCaller | undefined,
     ): Promise<UserPage> {
-      const { repository } = await open(db, path, caller, "read");
       const options = { reader: toReader(caller), window: toRows(window) };
       return listMarkingUsers(db, mark, repository.id, options);
     },
@@ -110,22 +104,5 @@ export function createStars({
       window: toRows(window),
     });
     return { repositories: await lists.toDetails(repositories, caller), total };
-  }
-
-  async function open(
-    queries: Queries,
-    path: RepositoryPath,
-    caller: ForgeCaller | undefined,
-    level: "read" | "write",
-  ): Promise<OwnedRepository> {
-    const owned = await getOwned(
-      queries,
-      path,
-      caller?.user,
-      (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
-    );
-    if (!reaches(await findAccess(queries, owned, caller?.user, "any"), "read")) throw notFound();
-    assertScope(caller?.scope, level, owned);
-    return owned;
   }
 }

@@ -1,6 +1,6 @@
 import { templateEndpoints } from "../../contract/forge/templates.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import { orNotFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Templates } from "./templates.service.ts";
@@ -19,35 +19,20 @@ export function templateRoutes({
   readonly templates: Templates;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(templateEndpoints.listGitignoreTemplates, async () => ({
-      status: 200,
-      body: [...(await templates.listIgnoreFiles())],
-    })),
-    handle(templateEndpoints.getGitignoreTemplate, async ({ params }) => {
+  return serve(templateEndpoints, {
+    listGitignoreTemplates: async () => [...(await templates.listIgnoreFiles())],
+    getGitignoreTemplate: async ({ params }) => {
       const name = toPlainName(params.name);
-      return {
-        status: 200,
-        body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
-      };
-    }),
-    handle(templateEndpoints.listLabelTemplates, async () => ({
-      status: 200,
-      body: [...(await templates.listLabelSets())],
-    })),
-    handle(templateEndpoints.getLabelTemplate, async ({ params: { name } }) => ({
-      status: 200,
-      body: orNotFound(await templates.findLabelSet(name)).map(toLabelView),
-    })),
-    handle(templateEndpoints.listLicenseTemplates, async () => ({
-      status: 200,
-      body: (await templates.listLicenses()).map((key) => toLicenseEntryView(urls, key)),
-    })),
-    handle(templateEndpoints.getLicenseTemplate, async ({ params: { name } }) => ({
-      status: 200,
-      body: toLicenseView(urls, name, orNotFound(await templates.findLicense(name))),
-    })),
-  ];
+      return toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name)));
+    },
+    listLabelTemplates: async () => [...(await templates.listLabelSets())],
+    getLabelTemplate: async ({ params: { name } }) =>
+      orNotFound(await templates.findLabelSet(name)).map(toLabelView),
+    listLicenseTemplates: async () =>
+      (await templates.listLicenses()).map((key) => toLicenseEntryView(urls, key)),
+    getLicenseTemplate: async ({ params: { name } }) =>
+      toLicenseView(urls, name, orNotFound(await templates.findLicense(name))),
+  });
 }
 
 /** Cleans a path: `/Go` and `.\\Go` are `Go`. `..` segments remain, and match no template. */

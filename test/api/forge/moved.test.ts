@@ -96,6 +96,33 @@ describe("the address that a renamed person has by now", () => {
   });
 });
 
+describe("the address that a renamed organization has by now", () => {
+  const routes = (allEndpoints as readonly Endpoint[]).filter(({ path }) =>
+    // A user in the path is looked up first.
+    /^\/api\/v1\/orgs?\/:org(?!.*:username)(?:\/|$)/.test(path),
+  );
+
+  beforeAll(async () => {
+    await api("POST", "/orgs", { username: "guild" });
+    await api("POST", "/orgs/guild/rename", { new_name: "union" });
+  });
+
+  test.each(routes.map((declared) => [declared.name, declared] as const))(
+    "the redirect of %s to a renamed organization keeps path and query",
+    async (_name, { path, method, body }) => {
+      const fill = (org: string) =>
+        path.replace(/:(\w+)/g, (_, name: string) => (name === "org" ? org : "1"));
+      const hasBody = method !== "GET" && body !== undefined;
+      const options = { method, token, ...(hasBody ? { json: {} } : {}) };
+      const answer = await daemon.request(`${fill("guild")}?limit=7`, options);
+      expect([answer.status, answer.headers.get("location")]).toEqual([
+        307,
+        `${fill("union")}?limit=7`,
+      ]);
+    },
+  );
+});
+
 // Many clients put a path that begins with a slash behind a configured address that ends in one.
 describe("more slashes than needed are one", () => {
   test.each([

@@ -66,6 +66,7 @@ export const organizationEndpoints = {
         at: ":org/permissions",
         summary: "The permissions of a user in an organization",
         params: z.object({ username: z.string(), org: z.string() }),
+        on: organization("viewer"),
         replies: { 200: permissionsShape },
       }),
     }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { anyoneWithin, forgeUser } from "../../endpoint.ts";
+import { organization } from "../../permission.ts";
 import {
   optionalQueryFlag,
   paging,
@@ -61,6 +62,7 @@ export const repositoryListEndpoints = {
       params: z.object({ org: z.string() }),
       shape: repositoryShape,
       gate: anyoneWithin("repository"),
+      on: organization("viewer"),
     },
     ({ list }) => ({
       listOrganizationRepositories: list(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { forgeUser, siteAdmin } from "../../endpoint.ts";
-import { repository } from "../../permission.ts";
+import { organization, repository } from "../../permission.ts";
 import {
   apiError,
   optionalFlag,
@@ -73,6 +73,8 @@ export const newRepositoryEndpoints = {
       params: z.object({ org: z.string() }),
       shape: repositoryShape,
       gate: forgeUser("repository"),
+      // The service checks whether a team of the caller may create repositories.
+      on: organization("viewer"),
     },
     ({ create }) => ({
       createOrganizationRepository: create("Create a repository in an organization", body, {
@@ -121,6 +123,8 @@ export const newRepositoryEndpoints = {
       params: z.object({ org: z.string() }),
       shape: repositoryShape,
       gate: forgeUser("repository"),
+      // The service checks whether a team of the caller may create repositories.
+      on: organization("viewer"),
     },
     ({ create }) => ({
       /** The former address of `createOrganizationRepository`, which clients in Go still use. */

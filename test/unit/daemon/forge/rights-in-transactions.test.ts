@@ -15,6 +15,7 @@ import {
   repositoryHooks,
   testRepositoryHook,
 } from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
+import { starEndpoints } from "../../../../daemon/contract/forge/repositories/stars.ts";
 import type { ForgeCaller } from "../../../../daemon/forge/caller.ts";
 import { type CodeDeps, createCodeAccess } from "../../../../daemon/forge/code/open-code.ts";
 import { createDeliveryLog } from "../../../../daemon/forge/hooks/deliveries.service.ts";
@@ -51,7 +52,6 @@ let mira: ForgeUser;
 let nora: ForgeUser;
 let repository: ForgeRepository;
 let run: RunId;
-const path = { owner: "mira", repo: "cabin" };
 
 beforeEach(async () => {
   db = await openTestDatabase();
@@ -137,7 +137,8 @@ test("a collaborator who is removed meanwhile neither deletes, cancels nor repea
 
 test("a collaborator who is removed meanwhile neither stars nor deletes artifacts", async () => {
   const stars = createStars({ db: withoutNora(), lists: unused() });
-  await expect(stars.star(path, callerOf(nora))).rejects.toMatchObject(isMissing);
+  const starred = await openAs(nora, starEndpoints.starRepository);
+  await expect(stars.star(starred, callerOf(nora))).rejects.toMatchObject(isMissing);
   await db.transaction((tx) => putCollaborator(tx, repository.id, { userId: nora.id, access: 3 }));
   const artifacts = createArtifacts({ db: withoutNora(), store: unused(), addresses: unused() });
   const opened = await openAs(nora, artifactEndpoints.deleteArtifact);

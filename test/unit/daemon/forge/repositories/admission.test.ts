@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { repository } from "../../../../../daemon/contract/permission.ts";
+import { organization, repository } from "../../../../../daemon/contract/permission.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { createHooks } from "../../../../../daemon/forge/hooks/hooks.service.ts";
+import { grantOrganization } from "../../../../../daemon/forge/organizations/organization-access.ts";
 import { reopenPlace, toPlaceId } from "../../../../../daemon/forge/organizations/places.ts";
 import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
 import {
@@ -117,12 +118,15 @@ const leave = () => db.transaction((tx) => deleteTeamMember(tx, teamId, rita.id)
 
 test("a member who leaves the team while the files are created gets no repository", async () => {
   const undone: string[] = [];
-  const create = (change: () => Promise<unknown>) =>
-    createRepositoriesService(depsDuring(change, undone)).createInOrganization(
-      "guild",
-      options,
-      callerOf(rita),
-    );
+  const caller = callerOf(rita);
+  const opened = await grantOrganization(db, "guild", {
+    caller,
+    permission: organization("viewer"),
+  });
+  const create = (change: () => Promise<unknown>) => {
+    const repositories = createRepositoriesService(depsDuring(change, undone));
+    return repositories.createInOrganization(opened, options, caller);
+  };
   await expect(create(leave)).rejects.toMatchObject({ code: "forbidden" });
   expect(await findRepositoryByName(db, guild.id, "shed")).toBeUndefined();
   expect(undone).toEqual([".croft/new-1"]);
