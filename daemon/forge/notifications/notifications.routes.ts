@@ -1,4 +1,3 @@
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { QueryOf } from "../../contract/endpoint.ts";
 import { notificationEndpoints } from "../../contract/forge/notifications.ts";
 import { modifiedSince } from "../../http/conditional.ts";
@@ -70,7 +69,7 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
 
 function toThreadListOptions(
   query: QueryOf<typeof notificationEndpoints.listNotifications>,
-  repositoryId?: RepositoryId,
+  repositoryId?: ThreadListOptions["repositoryId"],
 ): ThreadListOptions {
   return {
     ...(repositoryId === undefined ? {} : { repositoryId }),
@@ -86,7 +85,7 @@ function toThreadListOptions(
 
 function toMarkAllOptions(
   query: QueryOf<typeof notificationEndpoints.markNotifications>,
-  repositoryId?: RepositoryId,
+  repositoryId?: ThreadListOptions["repositoryId"],
 ): MarkAllOptions {
   return {
     ...(repositoryId === undefined ? {} : { repositoryId }),

@@ -1,4 +1,3 @@
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import { avatarEndpoints } from "../../contract/forge/accounts/avatars.ts";
 import { adminOrgEndpoints } from "../../contract/forge/accounts/orgs.ts";
@@ -42,7 +41,7 @@ function allOrganizationRoutes({
   readonly organizations: Organizations;
   readonly urls: ForgeUrls;
 }): Route[] {
-  const toPage = (found: readonly ForgeUser[], total: number) =>
+  const toPage = (found: readonly Parameters<typeof toOrganizationView>[0][], total: number) =>
     page(
       found.map((each) => toOrganizationView(each, urls)),
       total,

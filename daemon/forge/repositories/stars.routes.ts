@@ -1,4 +1,3 @@
-import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import { starEndpoints } from "../../contract/forge/repositories/stars.ts";
 import type { Route } from "../../http/handle.ts";
 import { page } from "../../http/serve.ts";
@@ -9,6 +8,8 @@ import type { ForgeUrls } from "../urls.ts";
 import type { RepositoryPage } from "./repository-lists.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
 import type { Stars } from "./stars.service.ts";
+
+type UserPage = Awaited<ReturnType<Stars["listUsers"]>>;
 
 /** Routes of stars, and of the lists of repositories that users star and watch. */
 export function starRoutes({
