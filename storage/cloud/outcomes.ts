@@ -138,6 +138,30 @@ export function toCodeWord(text: string): string | undefined {
 /** Longest name, in bytes of UTF-8. */
 export const NAME_BYTES_MAX = 255;
 
+/** Longest extension, in bytes: what follows the last dot of other names is a part of the stem. */
+const EXTENSION_BYTES_MAX = 32;
+
+/** Returns a name with `mark` before its extension. Its stem is shortened to the longest name allowed. */
+export function markName(name: string, mark: string): string {
+  const dot = name.lastIndexOf(".");
+  const isExtension = dot > 0 && Buffer.byteLength(name.slice(dot)) <= EXTENSION_BYTES_MAX;
+  const extension = isExtension ? name.slice(dot) : "";
+  const stem = name.slice(0, name.length - extension.length);
+  return cutToBytes(stem, NAME_BYTES_MAX - Buffer.byteLength(mark + extension)) + mark + extension;
+}
+
+/** Returns the beginning of a text, of whole characters, that has at most `bytesMax` bytes of UTF-8. */
+export function cutToBytes(text: string, bytesMax: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const letter of text) {
+    bytes += Buffer.byteLength(letter);
+    if (bytes > bytesMax) break;
+    end += letter.length;
+  }
+  return text.slice(0, end);
+}
+
 /**
  * Returns the rule that a name breaks at every provider, or undefined when it is valid: not empty, not `.` or `..`, no slash,
  * no control character, no lone surrogate, at most 255 bytes.

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { NAME_BYTES_MAX } from "./outcomes.ts";
+import { cutToBytes, NAME_BYTES_MAX } from "./outcomes.ts";
 import type { CloudProvider, ProviderDeps } from "./provider.ts";
 
 type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
@@ -46,12 +46,7 @@ export function withFinishedRenames(provider: CloudProvider, deps: Deps): CloudP
 /** Returns the temporary name of an item; shortens its stem to the longest name allowed. */
 export function toTemporaryName(name: string, { home, newId }: Omit<Deps, "locks">): string {
   const suffix = `.croft-${home}-${newId().replaceAll("-", "").slice(-12)}`;
-  let stem = "";
-  for (const letter of name) {
-    if (Buffer.byteLength(stem + letter + suffix) > NAME_BYTES_MAX) break;
-    stem += letter;
-  }
-  return stem + suffix;
+  return cutToBytes(name, NAME_BYTES_MAX - suffix.length) + suffix;
 }
 
 /** Returns the final name that a temporary one encodes; undefined for other names, and when it may have been shortened. */

@@ -1,10 +1,10 @@
+import { markName } from "../../../storage/cloud/outcomes.ts";
 import type { DavContext } from "./context.ts";
 import { copyTo } from "./copying.ts";
 import { DavRefusal, toDavRefusal } from "./refusals.ts";
 import type { Found } from "./spaces.ts";
 import type { DavPath } from "./target.ts";
-import { type DavFolder, type DavResource, splitExtension } from "./tree.ts";
-import { NAME_BYTES_MAX } from "../../../storage/cloud/outcomes.ts";
+import type { DavFolder, DavResource } from "./tree.ts";
 
 /** A destination with the folder that it is in. */
 export type Destination = Found & { readonly folder: DavFolder };
@@ -103,9 +103,5 @@ function withAsideName(cause: unknown, aside: DavPath): DavRefusal {
 
 /** Returns the path of the other name: `report (replaced 1a2b3c4d).pdf`. */
 function toAsidePath(path: DavPath, id: string): DavPath {
-  const { stem, extension } = splitExtension(path.at(-1) ?? "");
-  const end = ` (replaced ${id.slice(-8)})${extension}`;
-  let start = stem;
-  while (Buffer.byteLength(start + end) > NAME_BYTES_MAX) start = [...start].slice(0, -1).join("");
-  return [...path.slice(0, -1), start + end];
+  return [...path.slice(0, -1), markName(path.at(-1) ?? "", ` (replaced ${id.slice(-8)})`)];
 }

@@ -1,4 +1,5 @@
 import {
+  cutToBytes,
   NAME_BYTES_MAX,
   type DestinationFault,
   type Failure,
@@ -367,9 +368,7 @@ async function findDestinationFault(
 function withCounter(name: string, counter: number): string {
   if (counter === 0) return name;
   const suffix = ` (${counter})`;
-  let stem = name;
-  while (Buffer.byteLength(stem + suffix) > NAME_BYTES_MAX) stem = [...stem].slice(0, -1).join("");
-  return stem + suffix;
+  return cutToBytes(name, NAME_BYTES_MAX - suffix.length) + suffix;
 }
 
 /**

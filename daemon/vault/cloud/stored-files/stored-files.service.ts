@@ -1,6 +1,5 @@
-import { extname } from "node:path";
 import type { Readable } from "node:stream";
-import { NAME_BYTES_MAX, type Failure } from "../../../../storage/cloud/outcomes.ts";
+import { type Failure, markName } from "../../../../storage/cloud/outcomes.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import {
   type Connection,
@@ -205,9 +204,5 @@ export function createStoredFiles(
  * may hold one file of a name, and a vault several documents.
  */
 function toStoredName(filename: string, salt: Uint8Array): string {
-  const extension = extname(filename);
-  const suffix = ` ${Buffer.from(salt).toString("hex")}${extension}`;
-  let stem = filename.slice(0, filename.length - extension.length);
-  while (Buffer.byteLength(stem + suffix) > NAME_BYTES_MAX) stem = [...stem].slice(0, -1).join("");
-  return stem + suffix;
+  return markName(filename, ` ${Buffer.from(salt).toString("hex")}`);
 }

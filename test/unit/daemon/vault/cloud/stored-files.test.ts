@@ -61,9 +61,9 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     storage,
     documents: vault.documents,
     trash: vault.trash,
-    upload: (content: string | Readable, caller: VaultCaller = mira) =>
+    upload: (content: string | Readable, caller: VaultCaller = mira, filename = "note.txt") =>
       vault.uploads.upload(caller, {
-        filename: "note.txt",
+        filename,
         contentType: "text/plain",
         content: typeof content === "string" ? Readable.from([Buffer.from(content)]) : content,
         size: undefined,
@@ -93,6 +93,18 @@ test("an upload leaves a document, one file, and no note of a write", async () =
   expect(await scene.writes()).toBe(0);
   const kinds = (await scene.t.audit()).map((row) => row.event_type);
   expect(kinds).toEqual(["cloud.folder_created", "document.uploaded", "cloud.file_uploaded"]);
+});
+
+test("a document of the longest name is stored, whatever follows its dot", async () => {
+  await using scene = await openScene();
+  const { documents, mira } = scene;
+  for (const filename of [`a.${"x".repeat(253)}`, `${"é".repeat(125)}.txt`]) {
+    const { document } = await scene.upload(filename, mira, filename);
+    expect(document).toMatchObject({ filename });
+    const stored = await documents.open(document);
+    expect(await text(await stored.open())).toBe(filename);
+  }
+  expect(await scene.files()).toHaveLength(2);
 });
 
 test("uploads at once create the folder once", async () => {
