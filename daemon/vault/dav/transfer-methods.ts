@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { assertUnlocked, type DavContext, type DavMethod, depthOf, headerOf } from "./context.ts";
 import { copyProperties, copyTo, withBytes } from "./copying.ts";
 import { overDestination } from "./destination.ts";
@@ -32,14 +33,21 @@ export const move: DavMethod = async (context) => {
   );
   const { move } = source;
   if (move !== undefined && found.path[0] === target.path[0]) {
-    await overDestination(context, target, () => move(target.path.slice(1)));
+    const work = () => move(target.path.slice(1));
+    await (isSame(source, target.resource) ? work() : overDestination(context, target, work));
   } else {
     await copyOver(context, source, target, true);
-    await source.remove();
+    // A version that came while the file was copied is not in the copy.
+    await source.remove(source.kind === "file");
   }
   await locks.removeBelow(caller.userId, found.place);
   return { status: target.resource === undefined ? 201 : 204 };
 };
+
+/** Whether both are one document or item: the document is in the folder of each of its topics. */
+function isSame(source: DavResource, target: DavResource | undefined): boolean {
+  return source.holder !== undefined && isDeepStrictEqual(source.holder, target?.holder);
+}
 
 /** Finds both ends of a copy or a move, and refuses what cannot be. */
 async function openTransfer(

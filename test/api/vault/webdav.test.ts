@@ -435,6 +435,27 @@ describe("documents", () => {
       .slice(1)
       .map((each) => decodeURIComponent(each.split("/").at(-1) || (each.split("/").at(-2) ?? "")));
 
+  test("a document that is moved onto itself stays, and has the topics of where it is moved to", async () => {
+    await dav("MKCOL", "documents/topics/Left");
+    await dav("MKCOL", "documents/topics/Held");
+    expect((await dav("PUT", "documents/topics/Left/both.txt", { body: "same" })).status).toBe(201);
+    const [{ id }] = (await account.person.request("/api/documents?topic=Left")).json.items;
+    const move = async (from: string, to: string) => {
+      const Destination = `/dav/documents/${to}`;
+      return (await dav("MOVE", `documents/${from}`, { headers: { Destination } })).status;
+    };
+    const topicsNow = async () =>
+      (await account.person.request(`/api/documents/${id}`)).json.topics;
+    expect(await move("topics/Left/both.txt", "all/both.txt")).toBe(204);
+    expect(await topicsNow()).toEqual([]);
+    expect(await move("all/both.txt", "topics/Held/both.txt")).toBe(201);
+    expect(await move("all/both.txt", "topics/Held/both.txt")).toBe(204);
+    expect(await topicsNow()).toEqual(["Held"]);
+    expect((await dav("GET", "documents/all/both.txt")).text).toBe("same");
+    for (const topic of ["Left", "Held"]) await dav("DELETE", `documents/topics/${topic}`);
+    await account.person.request("/api/documents/trash", { method: "DELETE" });
+  });
+
   test("a folder of topics is a topic, and what is put into it has the topic", async () => {
     expect((await dav("MKCOL", "documents/topics/Taxes")).status).toBe(201);
     expect((await dav("MKCOL", "documents/topics/Taxes")).status).toBe(405);

@@ -6,6 +6,7 @@ import { createConnectionTree } from "../../../../../daemon/vault/dav/connection
 import type { DavContext } from "../../../../../daemon/vault/dav/context.ts";
 import { createJunkFiles } from "../../../../../daemon/vault/dav/junk-files.ts";
 import { createDavLocks } from "../../../../../daemon/vault/dav/locks.service.ts";
+import type { DavFolder, DavUpload } from "../../../../../daemon/vault/dav/tree.ts";
 import { toDavRefusal } from "../../../../../daemon/vault/dav/refusals.ts";
 import { createDavTrees } from "../../../../../daemon/vault/dav/spaces.ts";
 import { createDavAddresses } from "../../../../../daemon/vault/dav/target.ts";
@@ -70,12 +71,17 @@ async function openScene(capabilities: typeof memoryCapabilities) {
     bytes,
     uploadBytesMax: 1_000,
   });
-  const openDocuments = () => {
-    throw new Error("not in this test");
-  };
+  const documents = { createFile: async (_upload: DavUpload) => undefined as unknown };
+  const openDocuments = () =>
+    ({
+      kind: "folder",
+      find: async () => undefined,
+      createFile: async (_name: string, upload: DavUpload) => documents.createFile(upload),
+    }) as unknown as DavFolder;
   const addresses = createDavAddresses("http://127.0.0.1:1", "127.0.0.1:1");
   const openTree = createDavTrees({ db: t.db, openConnection, openDocuments, junk });
 
+  let last = "";
   async function add(parent: string, tree: Tree): Promise<void> {
     for (const [name, content] of Object.entries(tree)) {
       const made =
@@ -90,7 +96,8 @@ async function openScene(capabilities: typeof memoryCapabilities) {
             })
           : await client.createFolder({ parent, name, signal });
       if (made.kind !== "ok") throw new Error(made.kind);
-      if (typeof content !== "string") await add(made.item.id, content);
+      if (typeof content === "string") last = made.item.id;
+      else await add(made.item.id, content);
     }
   }
 
@@ -114,10 +121,12 @@ async function openScene(capabilities: typeof memoryCapabilities) {
 
   let runs = 0;
   return {
-    t,
+    documents,
+    /** Changes the file that was added last in the storage. */
+    overwriteLast: (content: string) => storage.overwrite(last, Buffer.from(content)),
     /** Sends a request in a folder of its own; returns what was said, and what the folder holds. */
     async run(
-      { method, from, to, tree }: Scenario,
+      { method, from, to, tree, destination }: Scenario,
       fault?: Fault,
     ): Promise<{ status: number; text: string; after: Tree; calls: number }> {
       const name = `run${(runs += 1)}`;
@@ -129,7 +138,8 @@ async function openScene(capabilities: typeof memoryCapabilities) {
       t.now += 3_600_000;
       const opened = openTree(mira);
       const source = await opened.find(["Memory", name, ...from]);
-      await opened.find(["Memory", name, ...to]);
+      const target = destination ?? ["Memory", name, ...to];
+      await opened.find(target);
       Object.assign(faults, { calls: 0, next: fault });
       const context = {
         ...deps,
@@ -139,7 +149,7 @@ async function openScene(capabilities: typeof memoryCapabilities) {
         request: {
           method,
           headers: {
-            destination: addresses.toHref(["Memory", name, ...to], false),
+            destination: addresses.toHref(target, false),
             overwrite: "T",
           },
         },
@@ -195,6 +205,8 @@ interface Scenario {
   readonly from: readonly string[];
   readonly to: readonly string[];
   readonly tree: Tree;
+  /** Another path than `to` in the folder of the request. */
+  readonly destination?: readonly string[];
 }
 
 const source = { "a.txt": "new a", "b.txt": "new b" };
@@ -214,6 +226,12 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       a: { "source.txt": "new", "target.txt": "other" },
       b: { "target.txt": "old", "source.txt": "other" },
     },
+  },
+  "MOVE of a file over a file whose longest name ends like an extension": {
+    method: "MOVE",
+    from: ["source.txt"],
+    to: [`a.${"x".repeat(253)}`],
+    tree: { "source.txt": "new", [`a.${"x".repeat(253)}`]: "old" },
   },
   "MOVE of a folder over a folder": {
     method: "MOVE",
@@ -286,6 +304,33 @@ describe.each(Object.entries(storages))("a storage %s", (_title, capabilities) =
       expect(told.length).toBeGreaterThan(2);
     },
   );
+});
+
+test("a version that comes while a file is moved into another space stays", async () => {
+  await using scene = await openScene(memoryCapabilities);
+  const { documents, overwriteLast, run } = scene;
+  const scenario: Scenario = {
+    method: "MOVE",
+    from: ["a.txt"],
+    to: [],
+    destination: ["documents", "a.txt"],
+    tree: { "a.txt": "copied" },
+  };
+  const copied: string[] = [];
+  documents.createFile = async ({ content }) => {
+    copied.push(Buffer.concat(await content.toArray()).toString());
+    return { holder: undefined };
+  };
+  const moved = await run(scenario);
+  expect([moved.status, moved.after]).toEqual([201, {}]);
+  const receive = documents.createFile;
+  documents.createFile = async (upload) => {
+    const file = await receive(upload);
+    overwriteLast("newer");
+    return file;
+  };
+  expect(await run(scenario)).toMatchObject({ status: 412, after: { "a.txt": "newer" } });
+  expect(copied).toEqual(["copied", "copied"]);
 });
 
 function find(tree: string | Tree | undefined, path: readonly string[]): string | Tree | undefined {
