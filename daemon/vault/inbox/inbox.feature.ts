@@ -1,5 +1,6 @@
 // daemon/vault/inbox: files of folders on this machine become documents. Start in inbox.service.ts.
 import { type FSWatcher, watch } from "node:fs";
+import { createSemaphore } from "../../../storage/locks.ts";
 import { inboxEndpoints } from "../../contract/vault/inbox.ts";
 import type { VaultFeature } from "../feature.ts";
 import { serve } from "../handle.ts";
@@ -15,21 +16,20 @@ export function createVaultInbox(deps: InboxDeps) {
   const stopping = new AbortController();
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
+  // Two looks at once would take in a file twice.
+  const oneAtATime = createSemaphore({ permits: 1 });
 
-  /** One look at a time: a call during a look is for the next one. */
-  async function scan(signal: AbortSignal): Promise<void> {
-    await running?.catch(() => undefined);
-    running = inbox.scan(AbortSignal.any([signal, stopping.signal])).then((isWaiting) => {
-      if (isWaiting) scanLater();
+  const scan = (signal: AbortSignal): Promise<void> =>
+    oneAtATime(async () => {
+      // A look that is planned would see nothing more.
+      clearTimeout(timer);
+      timer = undefined;
+      if (await inbox.scan(AbortSignal.any([signal, stopping.signal]))) scanLater();
     });
-    await running;
-  }
 
   function scanLater(): void {
     if (timer !== undefined || stopping.signal.aborted) return;
     timer = setTimeout(() => {
-      timer = undefined;
       scan(stopping.signal).catch((error: unknown) => {
         if (!stopping.signal.aborted)
           deps.log.warn({ err: error }, "failed to look at the inboxes");
@@ -60,7 +60,8 @@ export function createVaultInbox(deps: InboxDeps) {
       stopping.abort();
       clearTimeout(timer);
       watcher?.close();
-      await running?.catch(() => undefined);
+      // The look that runs.
+      await oneAtATime(async () => undefined);
     },
   } satisfies VaultFeature;
 }

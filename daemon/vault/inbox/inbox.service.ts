@@ -96,6 +96,7 @@ export function createInbox({ db, clock, log, uploads, folder, isEnabled }: Inbo
      * yet.
      */
     async scan(signal: AbortSignal): Promise<boolean> {
+      signal.throwIfAborted();
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const queues: { readonly user: VaultUser; readonly files: SeenFile[] }[] = [];
       const paths = new Set<string>();

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { AppError } from "../../../../daemon/errors.ts";
 import type { FormUpload } from "../../../../daemon/vault/documents/uploads.service.ts";
+import { createVaultInbox } from "../../../../daemon/vault/inbox/inbox.feature.ts";
 import { createInbox } from "../../../../daemon/vault/inbox/inbox.service.ts";
 import {
   insertDocument,
@@ -49,12 +50,12 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
     stored.push(bytes);
     return { document, topics: [] };
   };
-  const open = (uploads: { upload(input: FormUpload): Promise<unknown> } = { upload }) =>
-    createInbox({
-      ...{ db, folder, clock: () => clock.now, isEnabled: true },
-      uploads: { upload: (_caller, input) => uploads.upload(input) },
-      log: { info: () => undefined, warn: () => undefined },
-    });
+  const toDeps = (uploads: { upload(input: FormUpload): Promise<unknown> }) => ({
+    ...{ db, folder, clock: () => clock.now, isEnabled: true },
+    uploads: { upload: (_caller: unknown, input: FormUpload) => uploads.upload(input) },
+    log: { info: () => undefined, warn: () => undefined },
+  });
+  const open = (uploads: Parameters<typeof toDeps>[0] = { upload }) => createInbox(toDeps(uploads));
   const settle = async (inbox: ReturnType<typeof open>) => {
     await inbox.scan(calm);
     clock.now += 5_000;
@@ -62,7 +63,7 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
   };
   const own = join(folder, "mira");
   await open().scan(calm);
-  return { addUser, clock, folder, own, stored, upload, open, settle };
+  return { addUser, clock, folder, own, stored, upload, toDeps, open, settle };
 }
 
 const refuse = async (): Promise<never> => {
@@ -124,6 +125,18 @@ test("a file that is written to while it is read is not lost and not stored half
   await settle(inbox);
   expect(stored).toEqual(["begin and end"]);
   expect(await readdir(own)).toEqual([]);
+});
+
+test("a file is stored once however many looks come at once", async () => {
+  const { clock, own, stored, upload, toDeps } = await openScene();
+  const { tasks, close } = createVaultInbox(toDeps({ upload }));
+  onTestFinished(close);
+  const looks = () => Promise.all([1, 2, 3].map(() => tasks[0]?.run(calm)));
+  await writeFile(join(own, "a.txt"), "once");
+  await looks();
+  clock.now += 5_000;
+  await looks();
+  expect(stored).toEqual(["once"]);
 });
 
 test("a failure that passes is tried again without a reason beside the file", async () => {
