@@ -107,3 +107,21 @@ export function createSemaphore({
     }
   };
 }
+
+/** Creates semaphores by key: a call waits for calls of the same key only. */
+export function createSemaphores(
+  options: SemaphoreOptions,
+): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const used = new Map<string, { readonly withPermit: WithPermit; calls: number }>();
+  return async (key, work) => {
+    const own = used.get(key) ?? { withPermit: createSemaphore(options), calls: 0 };
+    used.set(key, own);
+    own.calls += 1;
+    try {
+      return await own.withPermit(work);
+    } finally {
+      own.calls -= 1;
+      if (own.calls === 0) used.delete(key);
+    }
+  };
+}

@@ -15,10 +15,14 @@ export type ThumbnailDrawer = ReturnType<typeof createThumbnailDrawer>;
 const BUDGET_MS = 15_000;
 const IDLE_MS = 30_000;
 const IDLE_BYTES_MAX = 320 * 1024 * 1024;
-/** Files that wait: those of four pages of tiles, of one account those of two. */
+/** Files that wait, of all accounts. */
 const WAITING_MAX = 200;
-const WAITING_PER_ACCOUNT_MAX = 100;
 const RETRY_SECONDS = 5;
+
+export const tooManyWait = (): AppError =>
+  new AppError("unavailable", "Too many thumbnails wait. Try again in a moment.", {
+    retryAfterSeconds: RETRY_SECONDS,
+  });
 
 /** Draws thumbnails of untrusted files in a separate process, one at a time, accounts in turn. */
 export function createThumbnailDrawer({
@@ -37,7 +41,7 @@ export function createThumbnailDrawer({
     program,
     queue: {
       lengthMax: WAITING_MAX,
-      lengthPerCallerMax: WAITING_PER_ACCOUNT_MAX,
+      lengthPerCallerMax: WAITING_MAX,
       sizeMax: WAITING_MAX,
     },
     idleMs: IDLE_MS,
@@ -65,9 +69,7 @@ export function createThumbnailDrawer({
           case "out_of_memory":
             return { kind: "undrawable", reason: "too_complex" };
           case "queue_full":
-            throw new AppError("unavailable", "Too many thumbnails wait. Try again in a moment.", {
-              retryAfterSeconds: RETRY_SECONDS,
-            });
+            throw tooManyWait();
           case "not_started":
           case "failed":
             throw outcome.error;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
-import { createLocks } from "../../../storage/locks.ts";
+import { createLocks, createSemaphores } from "../../../storage/locks.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import {
   findDocument,
@@ -22,7 +22,7 @@ import {
   toObjectBytes,
 } from "../documents/documents.service.ts";
 import { writeObject } from "../documents/write-object.ts";
-import type { ThumbnailDrawer } from "./thumbnail-drawer.ts";
+import { type ThumbnailDrawer, tooManyWait } from "./thumbnail-drawer.ts";
 
 export interface ThumbnailsDeps {
   readonly db: Database;
@@ -33,6 +33,10 @@ export interface ThumbnailsDeps {
 
 /** Larger files are not drawn. */
 const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
+/** Files of one account that are read at a time, each of which takes disk space until it is drawn. */
+const READ_AT_ONCE = 4;
+/** Files of one account that wait: those of two pages of tiles. */
+const WAITING_PER_ACCOUNT_MAX = 100;
 
 /**
  * Small pictures of documents. They are drawn when they are first asked for, kept as objects for the content that they show,
@@ -40,6 +44,11 @@ const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
  */
 export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDeps) {
   const locks = createLocks();
+  const withPlace = createSemaphores({
+    permits: READ_AT_ONCE,
+    waitingMax: WAITING_PER_ACCOUNT_MAX,
+    toFullError: tooManyWait,
+  });
 
   async function find(document: VaultDocument): Promise<Thumbnail | undefined> {
     const kept = await findThumbnail(db, document.id);
@@ -87,7 +96,10 @@ export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDep
       if (!isDrawable(document.contentType)) throw noThumbnail("unsupported_format");
       const thumbnail =
         (await find(document)) ??
-        (await locks.withLocks([id], async () => (await find(document)) ?? make(document)));
+        (await locks.withLocks(
+          [id],
+          async () => (await find(document)) ?? withPlace(document.userId, () => make(document)),
+        ));
       return toPicture(thumbnail);
     },
   };

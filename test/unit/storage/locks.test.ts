@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLocks, createSemaphore } from "../../../storage/locks.ts";
+import { createLocks, createSemaphore, createSemaphores } from "../../../storage/locks.ts";
 
 test("holders of one lock run one after the other, also after a failure; other locks do not wait", async () => {
   const locks = createLocks();
@@ -106,4 +106,17 @@ test("a semaphore refuses calls beyond its queue with the given error, and admit
   await first;
   expect(await second).toBe("second");
   expect(await withPermit(async () => "fourth")).toBe("fourth");
+});
+
+test("semaphores by key bound the calls of each key, and let no other key wait", async () => {
+  const withPermit = createSemaphores({ permits: 1, waitingMax: 1 });
+  const gate = Promise.withResolvers<void>();
+  const first = withPermit("a", () => gate.promise);
+  const second = withPermit("a", async () => "second");
+  await expect(withPermit("a", async () => "third")).rejects.toThrow("too many calls wait");
+  expect(await withPermit("b", async () => "other")).toBe("other");
+  gate.resolve();
+  await first;
+  expect(await second).toBe("second");
+  expect(await withPermit("a", async () => "next")).toBe("next");
 });

@@ -1,12 +1,24 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { crc32, deflateSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { VaultCaller } from "../../../../daemon/vault/caller.ts";
 import { type Bitmap, turn } from "../../../../daemon/vault/thumbnails/drawing/bitmap.ts";
 import { draw } from "../../../../daemon/vault/thumbnails/drawing/draw.ts";
 import { drawPicture } from "../../../../daemon/vault/thumbnails/drawing/picture.ts";
 import { writePng } from "../../../../daemon/vault/thumbnails/drawing/png.ts";
+import type { Drawing } from "../../../../daemon/vault/thumbnails/drawing/draw.ts";
+import { createThumbnails } from "../../../../daemon/vault/thumbnails/thumbnails.service.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
+import {
+  findDocument,
+  insertDocument,
+} from "../../../../storage/tables/vault/documents/documents.ts";
+import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
+import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
 import { PDF } from "../../../support/real-files.ts";
 import { png as bitPng, receipt } from "../../../support/scans.ts";
 
@@ -173,6 +185,66 @@ describe("a thumbnail of a PDF file", () => {
     const loop = toPdf("/X Do", "/Resources << /XObject << /X 4 0 R >> >>", "/Subtype /Form");
     expect(await drawFile(loop)).toMatchObject({ kind: "drawn" });
   });
+});
+
+test("of one account few files are read at a time, and of another account one more", async () => {
+  const db = await openTestDatabase();
+  onTestFinished(() => db.close());
+  const ids = await db.transaction(async (tx) => {
+    for (const handle of ["mira", "noah"])
+      await insertVaultUser(tx, {
+        ...{ id: toAccountId(handle), handle, email: `${handle}@example.org` },
+        ...{ passwordHash: "", role: "user" as const, passwordMustChange: false },
+      });
+    const made = [];
+    for (const owner of [...Array<string>(9).fill("mira"), "noah"])
+      made.push(
+        await insertDocument(tx, {
+          ...{ id: toDocumentId(crypto.randomUUID()), userId: toAccountId(owner) },
+          ...{ filename: "a.png", contentType: "image/png", sizeBytes: 1, sha256: "0".repeat(64) },
+          ...{ storageBackend: "internal", connectionId: undefined, providerItemId: undefined },
+        }),
+      );
+    return made.map(({ id }) => id);
+  });
+  const gate = Promise.withResolvers<void>();
+  const all = Promise.withResolvers<void>();
+  const read: string[] = [];
+  const thumbnails = createThumbnails({
+    db,
+    store: {} as ObjectStore,
+    documents: {
+      getReadable: async (_caller, id) => {
+        const document = await findDocument(db, id);
+        if (document === undefined) throw new Error("no document");
+        return document;
+      },
+      open: async () => ({
+        ...{ size: 1, etag: undefined, lastModified: undefined },
+        open: async () => Readable.from([]),
+      }),
+    },
+    drawer: {
+      async draw(content, caller): Promise<Drawing> {
+        content.destroy();
+        read.push(caller);
+        if (caller === toAccountId("noah")) all.resolve();
+        await gate.promise;
+        return { kind: "undrawable", reason: "damaged" };
+      },
+    },
+  });
+  const caller = { userId: toAccountId("mira") } as VaultCaller;
+  const answers = ids.map((id) =>
+    thumbnails.get(caller, id).catch((error: unknown) => (error as Error).message),
+  );
+  await all.promise;
+  expect(read.filter((each) => each === "mira").length).toBeLessThanOrEqual(4);
+  gate.resolve();
+  expect(new Set(await Promise.all(answers))).toEqual(
+    new Set(["This document has no thumbnail: the file is damaged."]),
+  );
+  expect(read).toHaveLength(10);
 });
 
 /** A PDF file of one page; `more` is in the dictionary of its content. */
