@@ -23,7 +23,8 @@ export interface FilePartsOptions {
  * Reads a form of files only, part by part while it arrives: nothing touches the disk. Refuses with `too_large` at once
  * when the announced length is over the limit, and with `unprocessable` a body that is not a form. The iterator throws
  * the same refusals after the complete parts, and `too_large` for too many files; the stream of an unfinished part
- * fails with them too. Each stream must be consumed or resumed before the next part is taken.
+ * fails with them too. Each stream must be consumed or resumed before the next part is taken. A reader that leaves the
+ * loop gives up the parts that are still to come.
  */
 export function readFileParts(
   message: IncomingMessage,
@@ -95,12 +96,16 @@ export function readFileParts(
   return iterate();
 
   async function* iterate(): AsyncGenerator<FilePart> {
-    for (;;) {
-      const part = ready.shift();
-      if (part !== undefined) yield part;
-      else if (failure !== undefined) throw failure;
-      else if (isEnd) return;
-      else await new Promise<void>((resolve) => (wake = resolve));
+    try {
+      for (;;) {
+        const part = ready.shift();
+        if (part !== undefined) yield part;
+        else if (failure !== undefined) throw failure;
+        else if (isEnd) return;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      fail(new AppError("invalid_argument", "The rest of the form was given up."));
     }
   }
 }

@@ -49,7 +49,11 @@ export function createLinkVisitors({ visits, receipts, publicUrl }: LinkVisitors
       const visitor = toVisitor(request);
       const visit = await visits.open("upload", secret, visitor);
       if (visit.kind !== "open") {
-        for await (const { stream } of parts) stream.resume();
+        // Leaving the form gives up what is still to come.
+        for await (const { stream } of parts) {
+          stream.resume();
+          break;
+        }
         return toClosedReply(visit, secret);
       }
       const receipt = await receipts.receive(visit.link, parts, visitor.address);

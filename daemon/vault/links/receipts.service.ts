@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { cutToBytes } from "../../../storage/cloud/outcomes.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
@@ -13,6 +14,7 @@ import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import { toEssence } from "../cloud/bytes/previewable.ts";
 import type { DocumentUploads } from "../documents/uploads.service.ts";
+import { toLinkStatus } from "./link-targets.ts";
 import type { LinkNotices } from "./notices.ts";
 
 /** A file as a visitor sends it. */
@@ -36,6 +38,8 @@ export interface LinkReceiptsDeps {
   readonly db: Database;
   readonly uploads: Pick<DocumentUploads, "upload">;
   readonly notices: LinkNotices;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
 }
 
 const FILENAME_BYTES_MAX = 255;
@@ -43,9 +47,12 @@ const FILENAME_BYTES_MAX = 255;
 const REFUSALS_SHOWN_MAX = 100;
 
 /** Files that visitors send to links: they become documents of the owner, within the limits of the link and of the quota. */
-export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
+export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceiptsDeps) {
   return {
-    /** Receives the files of a form, one after the other. A file that is refused does not stop the others. */
+    /**
+     * Receives the files of a form, one after the other. A file that is refused does not stop the others, until the link
+     * takes no more: what follows is not read.
+     */
     async receive(
       link: VaultLink,
       parts: AsyncIterable<SentPart>,
@@ -59,27 +66,32 @@ export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
         if (part.filename === undefined) stream.resume();
         else {
           const name = toSafeName(part.filename);
-          const reason = await receiveFile(link, { ...part, name }, address);
-          if (reason === undefined) received.push(name);
-          else if (refused.length < REFUSALS_SHOWN_MAX) refused.push({ name, reason });
+          const refusal = await receiveFile(link, { ...part, name }, address);
+          if (refusal === undefined) received.push(name);
+          else if (refused.length < REFUSALS_SHOWN_MAX)
+            refused.push({ name, reason: refusal.reason });
+          if (refusal?.isFinal === true) break;
         }
       }
       return { received, refused };
     },
   };
 
-  /** Returns the reason of a refusal. */
+  /** Returns the reason of a refusal, and whether it holds for every further file. */
   async function receiveFile(
     link: VaultLink,
     part: SentPart & { readonly name: string },
     address: string,
-  ): Promise<string | undefined> {
+  ): Promise<{ readonly reason: string; readonly isFinal: boolean } | undefined> {
     const { stream } = part;
     try {
       // Read again for each file: the link may have been revoked, and other visitors use it, too.
       const present = await findLink(db, link.id);
       const owner = await findOwner(present, address);
-      if (present === undefined || owner === undefined) throw linkEnded();
+      if (present === undefined || owner === undefined || !isActive(present)) {
+        stream.resume();
+        return { reason: CLOSED, isFinal: true };
+      }
       await uploads.upload(owner, {
         filename: part.name,
         contentType: toEssence(part.contentType) || "application/octet-stream",
@@ -112,8 +124,12 @@ export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
     } catch (error) {
       stream.resume();
       if (!(error instanceof AppError) || error.code === "invalid_argument") throw error;
-      return toReason(error);
+      return { reason: toReason(error), isFinal: false };
     }
+  }
+
+  function isActive(link: VaultLink): boolean {
+    return toLinkStatus(link, undefined, clock()) === "active";
   }
 
   /** Returns the owner as the caller of the upload; undefined for a deactivated account. */
@@ -128,6 +144,8 @@ export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
   }
 }
 
+const CLOSED = "this link receives no more files";
+
 /** What a visitor is told: nothing about the vault and its owner. */
 function toReason({ code }: AppError): string {
   switch (code) {
@@ -135,7 +153,7 @@ function toReason({ code }: AppError): string {
       return "it is too large";
     case "conflict":
     case "not_found":
-      return "this link receives no more files";
+      return CLOSED;
     default:
       return "it could not be stored; try again later";
   }
@@ -163,11 +181,11 @@ function toLimited(stream: Readable, bytesMax: number): Readable {
 /** Returns a name that a document may have, of what a browser sends. */
 function toSafeName(sent: string): string {
   const last = sent.split(/[/\\]/).at(-1) ?? "";
-  let name = last
+  const whole = last
     .toWellFormed()
     .normalize("NFC")
     .replaceAll(/\p{Cc}/gu, "_")
     .trim();
-  while (Buffer.byteLength(name) > FILENAME_BYTES_MAX) name = [...name].slice(0, -1).join("");
+  const name = cutToBytes(whole, FILENAME_BYTES_MAX);
   return name === "" || name === "." || name === ".." ? "file" : name;
 }

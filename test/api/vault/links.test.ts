@@ -1,4 +1,4 @@
-import { Agent, request as sendNode } from "node:http";
+import { Agent, type IncomingMessage, request as sendNode } from "node:http";
 import { text } from "node:stream/consumers";
 import { fromBufferPromise } from "yauzl";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -339,6 +339,47 @@ describe("a link that receives files", () => {
     // A link to receive files gives none.
     const secret = link.path.split("/").at(-1);
     expect(await visit(`/s/${secret}`)).toMatchObject({ status: 404 });
+  });
+});
+
+/** Sends the beginning of a form, whose last file never ends; returns the answer. */
+async function sendBeginning(
+  path: string,
+  address: string,
+  names: readonly string[],
+): Promise<{ readonly status: number | undefined; readonly text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = sendNode(new URL(path, daemon.url), {
+    method: "POST",
+    agent: false,
+    headers: {
+      "X-Forwarded-For": address,
+      "Content-Type": "multipart/form-data; boundary=x",
+      "Content-Length": 1024 ** 3,
+    },
+  });
+  sent.on("response", resolve).on("error", reject);
+  const head = (name: string) =>
+    `--x\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
+  sent.write(names.map((name) => `${head(name)}content`).join("\r\n"));
+  const answer = await promise;
+  const received = { status: answer.statusCode, text: await text(answer) };
+  sent.destroy();
+  return received;
+}
+
+test("a link that takes no more refuses a file before it has arrived", async () => {
+  const owner = await signedIn();
+  const link = await linkTo(owner, { kind: "upload", max_files: 1 });
+  const first = await sendBeginning(link.path, "203.0.113.7", ["a.txt", "b.txt"]);
+  expect(first).toMatchObject({ status: 200 });
+  expect(first.text).toMatch(/b\.txt<\/bdi>: this link receives no more files/);
+  expect(await namesOf(owner)).toEqual(["a.txt"]);
+  expect(await sendBeginning(link.path, "203.0.113.7", ["c.txt"])).toMatchObject({ status: 410 });
+  const locked = await linkTo(owner, { kind: "upload", password: "pw" });
+  expect(await sendBeginning(locked.path, "203.0.113.7", ["d.txt"])).toMatchObject({ status: 403 });
+  expect(await sendBeginning("/r/unknown", "203.0.113.7", ["e.txt"])).toMatchObject({
+    status: 404,
   });
 });
 
