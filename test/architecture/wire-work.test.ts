@@ -14,9 +14,6 @@ interface Loop {
 
 /** Loops that may be here, by their file, with the bound of their work. */
 const bounded = new Map([
-  ["daemon/vault/cloud/changes/changes.service.ts", "shortens one name"],
-  ["daemon/vault/cloud/stored-files/stored-files.service.ts", "shortens one name"],
-  ["daemon/vault/links/receipts.service.ts", "shortens one name"],
   ["daemon/vault/cloud/batches/batch-downloads.service.ts", "names the files of one batch"],
   ["daemon/forge/actions/runners/logs.service.ts", "goes over one chunk of a log once"],
   ["daemon/forge/packages/generic.service.ts", "reads one header"],
