@@ -34,6 +34,7 @@ import {
 } from "../forge/packages/packages.feature.ts";
 import { codePages } from "../forge/pages/code-pages.tsx";
 import { blamePage } from "../forge/pages/blame-page.tsx";
+import { markPage } from "../forge/pages/repository-marks.tsx";
 import { editPages } from "../forge/pages/edit-pages.tsx";
 import { feedPages } from "../forge/pages/feed-pages.ts";
 import { searchPages } from "../forge/pages/search-pages.tsx";
@@ -202,6 +203,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
         ...commitPages(),
         ...refPages(),
         blamePage,
+        markPage,
         ...findPages(),
         ...editPages(),
         ...uploadPages(),

@@ -6,14 +6,22 @@ import {
 import { toFolderPath, toPath } from "../../pages/page.ts";
 import { toPicturePath } from "./elements.tsx";
 import { type ForgePageContext, type RepositoryParams } from "./forge-page.ts";
+import { loadMarks, type Marks, RepositoryMarks } from "./repository-marks.tsx";
+
+/** A repository with what the person of the page has marked it as. */
+export interface RepositoryOfPage extends WireRepository {
+  /** Undefined for anonymous callers, who see counts only. */
+  readonly marks?: Marks | undefined;
+}
 
 /** Loads the repository of a page. Throws `not_found` when the caller may not read it. */
 export async function loadHead(
-  { call }: ForgePageContext,
+  context: ForgePageContext,
   params: RepositoryParams,
-): Promise<WireRepository> {
-  const { owner, repo } = params;
-  return (await call(repositoryEndpoints.getRepository, { params: { owner, repo } })).body;
+): Promise<RepositoryOfPage> {
+  const path = { owner: params.owner, repo: params.repo };
+  const { body } = await context.call(repositoryEndpoints.getRepository, { params: path });
+  return { ...body, marks: await loadMarks(context, path) };
 }
 
 /** Returns whether the caller may read the files: a team may have access to only the issues of a repository. */
@@ -47,7 +55,7 @@ export function RepositoryHead({
   repository,
   current,
 }: {
-  repository: WireRepository;
+  repository: RepositoryOfPage;
   current:
     | "files"
     | "commits"
@@ -99,6 +107,7 @@ export function RepositoryHead({
         {repository.mirror ? <span className="state plain-state">mirror</span> : null}
         {repository.archived ? <span className="state plain-state">archived</span> : null}
       </h1>
+      <RepositoryMarks repository={repository} marks={repository.marks} />
       {repository.parent === undefined ? null : (
         <p className="quiet">
           forked from{" "}

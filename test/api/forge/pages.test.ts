@@ -245,6 +245,48 @@ describe("a page", () => {
     expect((await open("/office/plan")).status).toBe(404);
   });
 
+  test("a repository is starred and watched by buttons in its header, also an archived one; visitors see counts", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const name = await people.newRepository(mira, { auto_init: true });
+    const home = `/${mira}/${name}`;
+    const anonymous = (await open(home)).text;
+    expect(anonymous).toContain("0 stars");
+    expect(anonymous).not.toContain(`${home}/action/`);
+
+    const cookie = await signIn(nora);
+    const list = `${home}/issues?state=closed`;
+    const page = await open(list, cookie);
+    for (const text of [`action="${home}/action/star"`, `name="redirect_to" value="${list}"`])
+      expect(page.text).toContain(text);
+    const form_token = tokenIn(page);
+    const send = (action: string, fields: object = {}) =>
+      submit(`${home}/action/${action}`, { form_token, ...fields }, { Cookie: cookie });
+    const starred = async () => (await by(nora, "GET", `/user/starred${home}`)).status;
+    const watched = async () => (await by(nora, "GET", `/repos${home}/subscription`)).status;
+    const back = { redirect_to: list };
+    for (const action of ["star", "star", "watch"]) {
+      const sent = await send(action, back);
+      expect([sent.status, sent.headers.get("location")]).toEqual([303, list]);
+    }
+    expect([await starred(), await watched()]).toEqual([204, 200]);
+    const marked = (await open(home, cookie)).text;
+    for (const text of ["1 star<", "action/unstar", "action/unwatch"])
+      expect(marked).toContain(text);
+
+    await by(mira, "PATCH", `/repos${home}`, { archived: true });
+    expect((await open(home, cookie)).text).toContain("action/unstar");
+    for (const action of ["unstar", "unwatch", "star", "unstar", "watch", "unwatch"])
+      expect((await send(action)).headers.get("location")).toBe(home);
+    expect([await starred(), await watched()]).toEqual([404, 404]);
+    const elsewhere = await send("star", { redirect_to: "//evil.example" });
+    expect(elsewhere.headers.get("location")).toBe("/");
+    for (const action of ["toString", "delete"]) expect((await send(action)).status).toBe(404);
+    expect((await send("unstar", { form_token: "" })).status).toBe(403);
+    expect(await starred()).toBe(204);
+    await by(mira, "PATCH", `/repos${home}`, { archived: false, private: true });
+    for (const action of ["star", "watch"]) expect((await send(action)).status).toBe(404);
+  });
+
   test("a page has a strict content security policy that names the one script", async () => {
     const mira = await newUser();
     const { headers, text } = await open(`/${mira}`);
