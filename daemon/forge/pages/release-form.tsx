@@ -1,6 +1,7 @@
 import { releaseAssetEndpoints } from "../../contract/forge/releases/assets.ts";
 import { releaseEndpoints, type WireRelease } from "../../contract/forge/releases/releases.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { Menu } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toFolderPath, toPath } from "../../pages/page.ts";
 import { notFound } from "../refusals.ts";
@@ -39,6 +40,7 @@ export function releaseFormPages(): ForgePageRoute[] {
     get("/:owner/:repo/releases/edit/**:tag", (context, params) => showForm(context, params)),
     post("/:owner/:repo/releases/edit/**:tag", save, files),
     post("/:owner/:repo/releases/delete/**:tag", remove),
+    post("/:owner/:repo/releases/delete-file/**:tag", removeFile),
   ];
 }
 
@@ -167,6 +169,13 @@ async function showForm(
           <FilePicker />
         </Form>
         {release === undefined ? null : (
+          <ReleaseFiles
+            release={release}
+            action={`${home}/delete-file/${toFolderPath(release.tag_name)}`}
+            token={session.formToken}
+          />
+        )}
+        {release === undefined ? null : (
           <Form
             action={`${home}/delete/${toFolderPath(release.tag_name)}`}
             token={session.formToken}
@@ -181,6 +190,40 @@ async function showForm(
       </>
     ),
   };
+}
+
+/** The files of a release, each with the form that deletes it, which opens below its name. */
+function ReleaseFiles({
+  release: { id, assets },
+  action,
+  token,
+}: {
+  release: WireRelease;
+  action: string;
+  token: string;
+}) {
+  if (assets.length === 0) return null;
+  return (
+    <section className="after" aria-label="Files of the release">
+      <h3>Files</h3>
+      <ul className="list">
+        {assets.map((file) => (
+          <li key={file.id}>
+            <bdi>{file.name}</bdi>
+            <Menu name={`Delete ${file.name}`}>
+              <Form action={action} token={token} className="inline">
+                <input type="hidden" name="id" value={id} />
+                <input type="hidden" name="file" value={file.id} />
+                <button type="submit" className="danger">
+                  {`Delete ${file.name} for good`}
+                </button>
+              </Form>
+            </Menu>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 const toNew = ({ request }: ForgePageContext, { default_branch: target }: WireRepository) => ({
@@ -198,8 +241,10 @@ const toValues = (release: WireRelease): Values => ({
   target: release.target_commitish,
 });
 
-export const toEditPath = ({ owner, repo }: RepositoryParams, release: WireRelease) =>
-  `${toPath(owner, repo)}/releases/edit/${toFolderPath(release.tag_name)}`;
+export const toEditPath = (
+  { owner, repo }: RepositoryParams,
+  { tag_name: tag }: Pick<WireRelease, "tag_name">,
+) => `${toPath(owner, repo)}/releases/edit/${toFolderPath(tag)}`;
 
 /** Shows the new form again with its notes as a page shows them. */
 async function preview(context: ForgePageContext, params: RepositoryParams) {
@@ -264,4 +309,17 @@ async function remove(context: ForgePageContext, { owner, repo }: TagParams) {
     params: { owner, repo, id: form.get("id") ?? "" },
   });
   return { kind: "redirect", to: home } as const;
+}
+
+async function removeFile(context: ForgePageContext, params: TagParams): Promise<ForgePageAnswer> {
+  const { call, form, session } = context;
+  const { owner, repo, tag } = params;
+  const edit = toEditPath(params, { tag_name: tag });
+  if (session === undefined) return toSignIn(edit);
+  const file = { id: form.get("id") ?? "", attachment: form.get("file") ?? "" };
+  const refusal = await findRefusal(formRefusals, () =>
+    call(releaseAssetEndpoints.deleteReleaseAsset, { params: { owner, repo, ...file } }),
+  );
+  if (refusal === undefined) return { kind: "redirect", to: edit };
+  return showForm(context, params, { of: "release", failed: toSentence(refusal) });
 }

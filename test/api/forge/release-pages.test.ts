@@ -48,6 +48,40 @@ test("a release is previewed, published with a file, changed and deleted by page
   expect((await by("mira", "GET", path)).json).toEqual([]);
 });
 
+test("a file of a release is deleted by its name, once, and by those who may write only", async () => {
+  const [otto, nora] = [await signIn("otto"), await signIn("nora")];
+  const made = await by("otto", "POST", path, { tag_name: "v/files", target_commitish: "main" });
+  const { id } = made.json as { id: number };
+  const names = ["tool.zip", '<b>"&.txt'];
+  for (const name of names)
+    await daemon.request(`/api/v1${path}/${id}/assets?${new URLSearchParams({ name })}`, {
+      method: "POST",
+      body: "bytes",
+      token: people.tokenOf("otto"),
+      headers: { "Content-Type": "application/octet-stream" },
+    });
+  const filesOf = async () =>
+    (await by("mira", "GET", `${path}/${id}`)).json.assets as { id: number; name: string }[];
+  const [tool, odd] = await filesOf();
+  const edit = `${home}/edit/v/files`;
+  const page = (await otto.get(edit)).text;
+  for (const text of ["Delete tool.zip for good", `name="file" value="${tool?.id}"`])
+    expect(page).toContain(text);
+  expect(page).not.toContain("<b>");
+
+  const target = `${home}/delete-file/v/files`;
+  const fields = { id: String(id), file: String(tool?.id) };
+  expect((await nora.send(target, fields)).status).toBe(404);
+  expect((await otto.send(target, { ...fields, form_token: "" })).status).toBe(403);
+  expect(await filesOf()).toHaveLength(2);
+  expect((await otto.send(target, fields)).to).toBe(edit);
+  expect(await filesOf()).toMatchObject([{ id: odd?.id }]);
+  const again = await otto.send(target, fields);
+  expect([again.status, again.text.includes("for good")]).toEqual([422, true]);
+  expect((await otto.send(target, { ...fields, file: "x" })).status).toBe(422);
+  await by("mira", "DELETE", `${path}/${id}`);
+});
+
 test("a draft has its form, notes are written from what was merged, and readers have neither", async () => {
   const [otto, nora] = [await signIn("otto"), await signIn("nora")];
   const notes = await otto.send(`${home}/new/notes`, { tag: "v2", target: "main", body: "" });
