@@ -96,6 +96,10 @@ export function toEventText(entry: WireTimelineEntry, home: string): string {
       return "pushed to this";
     case "merge_pull":
       return "merged this";
+    case "pull_scheduled_merge":
+      return "scheduled the merge";
+    case "pull_cancel_scheduled_merge":
+      return "cancelled the scheduled merge";
     case "change_target_branch":
       return `changed the base from ${entry.old_ref} to ${entry.new_ref}`;
     case "delete_branch":

@@ -1,4 +1,8 @@
 import { branchEndpoints, type WireBranch } from "../../contract/forge/code/branches.ts";
+import {
+  issueStateEndpoints,
+  type WireTimelineEntry,
+} from "../../contract/forge/issues/issue-states.ts";
 import type { WirePull } from "../../contract/forge/pulls/pulls.ts";
 import type { WireReview } from "../../contract/forge/pulls/reviews.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
@@ -6,6 +10,7 @@ import { toCount } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { isPattern } from "../repositories/name-patterns.ts";
 import { findRefusal, type ForgePageContext } from "./forge-page.ts";
+import type { LoadedTimeline } from "./timeline.tsx";
 
 /** The state of one check of the head. */
 export interface Check {
@@ -21,14 +26,29 @@ export interface LoadedMergeBox {
   readonly base: WireBranch | undefined;
   readonly checks: readonly Check[];
   readonly reviews: readonly WireReview[];
+  /** The merge that happens as soon as nothing is missing, if one is scheduled. */
+  readonly scheduled: ScheduledMerge | undefined;
 }
 
-/** Loads the rules of the base. Returns undefined when the pull request is not open. */
+interface ScheduledMerge {
+  /** The person who scheduled it. */
+  readonly by: string;
+  readonly mayCancel: boolean;
+}
+
+/** Loads the rules of the base and the scheduled merge. Returns undefined when the pull request is not open. */
 export async function loadMergeBox(
-  { call }: ForgePageContext,
+  context: ForgePageContext,
   pull: WirePull,
-  { repository, ...state }: Pick<LoadedMergeBox, "repository" | "checks" | "reviews">,
+  {
+    repository,
+    timeline,
+    ...state
+  }: Pick<LoadedMergeBox, "repository" | "checks" | "reviews"> & {
+    readonly timeline: LoadedTimeline;
+  },
 ): Promise<LoadedMergeBox | undefined> {
+  const { call, session } = context;
   if (pull.state !== "open") return undefined;
   const params = {
     owner: repository.owner.login,
@@ -39,7 +59,58 @@ export async function loadMergeBox(
   await findRefusal(["not_found"], async () => {
     ({ body: base } = await call(branchEndpoints.getBranch, { params }));
   });
-  return { pull, repository, base, ...state };
+  const by = findScheduler(await loadLastEntries(context, { pull, repository, timeline }));
+  const mayCancel =
+    !repository.archived &&
+    (session?.caller.user.name === by || repository.permissions?.admin === true);
+  const scheduled = by === undefined ? undefined : { by, mayCancel };
+  return { pull, repository, base, scheduled, ...state };
+}
+
+/** Entries of a page of the timeline, and how many of its last pages are searched for a scheduled merge. */
+const ENTRIES = 50;
+const PAGES_SEARCHED = 2;
+
+/** Returns the last entries of a timeline, the oldest first, without a call when the page of the conversation has all. */
+async function loadLastEntries(
+  { call }: ForgePageContext,
+  {
+    pull,
+    repository,
+    timeline: { items, total },
+  }: Pick<LoadedMergeBox, "pull" | "repository"> & { readonly timeline: LoadedTimeline },
+): Promise<readonly WireTimelineEntry[]> {
+  if (items.length === total) return items.map(({ entry }) => entry);
+  const params = {
+    owner: repository.owner.login,
+    repo: repository.name,
+    index: String(pull.number),
+  };
+  const last = Math.ceil(total / ENTRIES);
+  const pages = Array.from({ length: PAGES_SEARCHED }, (_, at) => last - PAGES_SEARCHED + 1 + at);
+  const loaded = await Promise.all(
+    pages
+      .filter((page) => page >= 1)
+      .map((page) =>
+        call(issueStateEndpoints.listIssueTimeline, {
+          params,
+          query: { page: String(page), limit: String(ENTRIES) },
+        }),
+      ),
+  );
+  return loaded.flatMap(({ body }) => body);
+}
+
+/** The events after which no merge is scheduled any more. */
+const endings: readonly string[] = ["pull_cancel_scheduled_merge", "merge_pull", "close"];
+
+/** Returns the name of the person whose merge is scheduled; undefined without one, and when the account is deleted. */
+function findScheduler(entries: readonly WireTimelineEntry[]): string | undefined {
+  const event = entries.findLast(
+    ({ type }) => type === "pull_scheduled_merge" || endings.includes(type),
+  );
+  if (event === undefined || event.type !== "pull_scheduled_merge") return undefined;
+  return event.user === null || event.user.id <= 0 ? undefined : event.user.login;
 }
 
 /** What stands in the way of a merge, as sentences. The page does not know all settings of a rule. */
@@ -141,7 +212,7 @@ export function MergeBox({
   home: string;
   token: string;
 }) {
-  const { pull, repository, base } = box;
+  const { pull, repository, base, scheduled } = box;
   const { certain, possible } = findReasons(box);
   const reasons = [...new Set([...certain, ...possible])];
   const mayForce = repository.permissions?.admin === true;
@@ -165,6 +236,9 @@ export function MergeBox({
               ))}
             </ul>
           </>
+        )}
+        {scheduled === undefined ? null : (
+          <ScheduledMergeForm scheduled={scheduled} home={home} token={token} />
         )}
         {pull.merge_base === pull.base.sha ? null : (
           <UpdateForm pull={pull} home={home} token={token} />
@@ -194,6 +268,28 @@ export function MergeBox({
         ) : null}
       </div>
     </section>
+  );
+}
+
+/** Says that the merge is scheduled, with the button that cancels it for the person who did that and administrators. */
+function ScheduledMergeForm({
+  scheduled: { by, mayCancel },
+  home,
+  token,
+}: {
+  scheduled: ScheduledMerge;
+  home: string;
+  token: string;
+}) {
+  const text = `It is merged as soon as nothing is missing, as ${by} has scheduled.`;
+  if (!mayCancel) return <p>{text}</p>;
+  return (
+    <Form action={`${home}/cancel_auto_merge`} token={token} className="wide">
+      <p>{text}</p>
+      <div className="buttons">
+        <button type="submit">Cancel the scheduled merge</button>
+      </div>
+    </Form>
   );
 }
 

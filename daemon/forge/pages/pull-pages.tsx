@@ -38,6 +38,7 @@ export function pullPages(): ForgePageRoute[] {
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
+    post("/:owner/:repo/pulls/:index/cancel_auto_merge", cancelMerge),
     post("/:owner/:repo/pulls/:index/update", update),
     post("/:owner/:repo/pulls/:index/revert", revert),
     post("/:owner/:repo/pulls/:index/suggestions", applySuggestions),
@@ -64,6 +65,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
     session &&
     (await loadMergeBox(context, pull, {
       repository,
+      timeline,
       checks,
       reviews: [...reviews.values()].map(({ review }) => review),
     }));
@@ -222,6 +224,10 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     delete_branch_after_merge: form.get("delete") === "yes",
   };
   return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
+}
+
+function cancelMerge(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  return submit(context, params, () => context.call(mergeEndpoints.deleteMerge, { params }));
 }
 
 function update(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { createPageVisitor } from "../../support/forge/page-visitor.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { createPullRepositories } from "../../support/forge/pull-repository.ts";
 
@@ -19,7 +20,7 @@ const pulls = createPullRepositories(
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   git = await createGitClient();
-  for (const name of ["mira", "otto"]) await people.newUser(name);
+  for (const name of ["mira", "otto", "nora"]) await people.newUser(name);
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
@@ -120,3 +121,52 @@ test.each(Object.entries(cases))(
   },
   60_000,
 );
+
+test("a scheduled merge is cancelled by a button of those who may, also below a long conversation", async () => {
+  const path = await pulls.create(["one"]);
+  const home = `${path.replace("/repos", "")}/pulls/1`;
+  for (const name of ["otto", "nora"])
+    await api("PUT", `${path}/collaborators/${name}`, { permission: "write" });
+  await api("POST", `${path}/branch_protections`, { rule_name: "main", required_approvals: 1 });
+  await pulls.open(path, "one");
+  await pulls.expectPull(path, 1, { mergeable: true });
+  const visit = createPageVisitor(() => daemon);
+  const [mira, otto, nora] = [
+    await visit("mira", "user-password"),
+    await visit("otto", "user-password"),
+    await visit("nora", "user-password"),
+  ];
+  const button = "Cancel the scheduled merge";
+  const wish = { do: "merge", merge_when_checks_succeed: true };
+  const schedule = async () => {
+    expect((await by("otto", "POST", `${path}/pulls/1/merge`, wish)).status).toBe(201);
+  };
+  const show = async ({ get }: typeof mira) => (await get(home)).text;
+  expect(await show(otto)).not.toContain(button);
+  await schedule();
+  for (const visitor of [otto, mira]) expect(await show(visitor)).toContain(button);
+  expect(await show(nora)).toContain("as otto has scheduled");
+  expect(await show(nora)).not.toContain(button);
+  expect((await daemon.request(home)).text).not.toContain("has scheduled");
+  const cancel = `${home}/cancel_auto_merge`;
+  const refused = await nora.send(cancel, {});
+  expect([refused.status, refused.text.includes("no permission to cancel")]).toEqual([422, true]);
+  expect((await otto.send(cancel, { form_token: "" })).status).toBe(403);
+  expect((await otto.send(cancel, {})).to).toBe(home);
+  expect(await show(otto)).not.toContain("has scheduled");
+  expect((await otto.send(cancel, {})).status).toBe(422);
+
+  // The event is on the second page of the conversation, then on its first one.
+  await schedule();
+  for (let count = 0; count < 31; count += 1)
+    await api("POST", `${path}/issues/1/comments`, { body: `Comment ${count}` });
+  expect(await show(mira)).toContain(button);
+  await api("PATCH", `${path}/pulls/1`, { state: "closed" });
+  await api("PATCH", `${path}/pulls/1`, { state: "open" });
+  expect(await show(mira)).not.toContain("has scheduled");
+  await pulls.expectPull(path, 1, { mergeable: true });
+  await schedule();
+  expect(await show(mira)).toContain(button);
+  expect((await mira.send(cancel, {})).to).toBe(home);
+  expect((await api("GET", `${path}/pulls/1`)).json).toMatchObject({ merged: false });
+});
