@@ -91,15 +91,19 @@ export async function listIssues(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
     ...values,
   );
+  const order = `${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}${orders[window.order ?? "newest"]}`;
+  const ordered = first === undefined ? [] : [first];
+  // The ids of a page come from an index alone where one has the order. PostgreSQL reads the rows before the page otherwise.
   const rows = await issues.readAll(
     db,
-    `SELECT ${issues.columns} FROM forge_issues WHERE ${where}
-     ORDER BY ${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}${orders[window.order ?? "newest"]}
-     LIMIT ? OFFSET ?`,
+    `SELECT ${issues.columns} FROM forge_issues WHERE id IN
+       (SELECT id FROM forge_issues WHERE ${where} ORDER BY ${order} LIMIT ? OFFSET ?)
+     ORDER BY ${order}`,
     ...values,
-    ...(first === undefined ? [] : [first]),
+    ...ordered,
     window.limit,
     window.offset,
+    ...ordered,
   );
   return { issues: rows, total: counted?.total ?? 0 };
 }

@@ -124,6 +124,17 @@ describe.each(["sqlite", "postgres"] as const)(
         return issues.map(({ number }) => number);
       };
       expect(await find({})).toEqual([third.number, second.number, first.number]);
+      const pageOf = async (window: Parameters<typeof listIssues>[2]) => {
+        const filter = { within: { repositoryId }, state: "all", term: "", labelIds: [] } as const;
+        const { issues, total } = await listIssues(db, filter, window);
+        return [total, issues.map(({ number }) => number)];
+      };
+      expect(await pageOf({ limit: 1, offset: 1 })).toEqual([3, [2]]);
+      const order = "oldest";
+      expect(await pageOf({ limit: 2, offset: 1, order, firstRepositoryId: repositoryId })).toEqual(
+        [3, [2, 3]],
+      );
+      expect(await pageOf({ limit: 2, offset: 3 })).toEqual([3, []]);
       expect(await find({ state: "open" })).toEqual([2, 1]);
       expect(await find({ labelIds })).toEqual([1]);
       expect(await find({ labelIds: labelIds.slice(0, 1) })).toEqual([2, 1]);
