@@ -330,6 +330,31 @@ async function people(): Promise<{ handle: string; role: string }[]> {
   return listed.json.items;
 }
 
+test("a person with too many wrong passwords after the provider is told when to try again", async () => {
+  await using limited = await startTestDaemon({
+    env: {
+      CROFT_OIDC_CLIENT_ID: CLIENT,
+      CROFT_OIDC_ISSUER: attacker.url(),
+      CROFT_OIDC_CLIENT_SECRET: attacker.secret,
+    },
+  });
+  for (const site of sites) {
+    const { start } = SITES[site];
+    const visitor = createOpenidVisitor(limited, start);
+    await attack(site, { claims: { sub: "guesser" } }, { visitor });
+    const guess = () =>
+      visitor.post(`${start}/confirm`, { name: "mira@example.org", password: "wrong", code: "" });
+    // Ten are checked.
+    for (let round = 0; round < 10; round += 1) {
+      const wrong = await guess();
+      expect([wrong.status, wrong.headers.get("retry-after")]).toEqual([401, null]);
+    }
+    const refused = await guess();
+    expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+    expect(refused.text).toContain("Link your account");
+  }
+});
+
 test("the second factor of an account is asked for after the provider, too", async () => {
   // Linked first, by the password.
   for (const site of sites) {

@@ -93,6 +93,22 @@ test("the chosen appearance is that of every page of the person", async () => {
 
 test("a person with too many wrong passwords is told when to try again", async () => {
   await using limited = await startTestDaemon();
+  const keeper = await createPageVisitor(() => limited)("keeper", limited.first?.password ?? "");
+  const next = "another-password-1";
+  const change = () =>
+    keeper.send("/user/settings/change_password", {
+      current: "wrong",
+      password: next,
+      retype: next,
+    });
+  for (let round = 0; round < 10; round += 1) {
+    const wrong = await change();
+    expect([wrong.status, wrong.headers.get("retry-after")]).toEqual([422, null]);
+  }
+  const refused = await change();
+  expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  expect(refused.text).toContain("Change your password");
+
   const answers: Response[] = [];
   // Ten are checked.
   for (let round = 0; round < 11; round += 1)
