@@ -1,4 +1,5 @@
 import { createContext, Fragment, type ReactNode, useContext } from "react";
+import { COLOURED_LINE_MAX } from "../rendering/document.ts";
 
 /** Sanitized HTML of the rendering service, or the plain text when it could not be rendered. */
 export function Rendered({ html, text }: { html: string | undefined; text: string }) {
@@ -273,21 +274,35 @@ export function Code({ html, text }: { html: string | undefined; text: string })
     { length: count <= NUMBERED_LINES_MAX ? count : 0 },
     (_, at) => at + 1,
   );
+  const reason = findPlainReason(html, text);
   return (
-    <div className="code">
-      {numbers.length === 0 ? null : (
-        <pre className="lines" aria-hidden="true">
-          {numbers.map((number) => (
-            <span key={number}>
-              <a id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
-                {number}
-              </a>
-              {"\n"}
-            </span>
-          ))}
-        </pre>
-      )}
-      <Rendered html={html} text={text} />
-    </div>
+    <>
+      {reason === undefined ? null : <p className="content quiet">{reason}</p>}
+      <div className="code">
+        {numbers.length === 0 ? null : (
+          <pre className="lines" aria-hidden="true">
+            {numbers.map((number) => (
+              <span key={number}>
+                <a id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
+                  {number}
+                </a>
+                {"\n"}
+              </span>
+            ))}
+          </pre>
+        )}
+        <Rendered html={html} text={text} />
+      </div>
+    </>
   );
+}
+
+/** Returns why a text has no colours, if a limit is the reason. */
+function findPlainReason(html: string | undefined, text: string): string | undefined {
+  if (html === undefined)
+    return "The text has no colours: they would take too long, or the server is busy.";
+  const isPlain = !html.includes("<span class=");
+  return isPlain && text.split("\n").some(({ length }) => length > COLOURED_LINE_MAX)
+    ? `The text has no colours: a line is longer than ${toCount(COLOURED_LINE_MAX, "character")}.`
+    : undefined;
 }

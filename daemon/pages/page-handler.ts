@@ -177,7 +177,7 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
 
   /** A text that takes too long to render is shown as it is; so is one of a busy server. */
   async function render(
-    { text, mode, context, filePath = "" }: RenderText,
+    { text, mode, context, filePath = "", language }: RenderText,
     account: string,
   ): Promise<string | undefined> {
     try {
@@ -186,6 +186,7 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         mode,
         context,
         filePath,
+        language,
         isWiki: false,
         hasUniqueIds: true,
         caller: account,

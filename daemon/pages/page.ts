@@ -14,6 +14,8 @@ export interface RenderText {
   /** The path that relative links begin at: `/owner/name`, with `/src/branch/…` for files. */
   readonly context: string;
   readonly filePath?: string;
+  /** The language of a text that is code as a whole; the mode and the context do not count then. */
+  readonly language?: string;
 }
 
 /**

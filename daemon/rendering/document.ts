@@ -1,5 +1,5 @@
-/** How a text is rendered. */
-export type RenderMode = "markdown" | "gfm" | "comment" | "wiki" | "file";
+/** How a text is rendered. `code`, for pages only: the text is code as a whole, in a language. */
+export type RenderMode = "markdown" | "gfm" | "comment" | "wiki" | "file" | "code";
 
 /** Format of a file, by its name. */
 export type Format = "markdown" | "org" | "asciidoc" | "table" | "notebook" | "text";
@@ -18,6 +18,8 @@ export interface RenderInput {
   readonly mentionable: readonly string[];
   /** Whether a heading with the text of an earlier one gets an id of its own: `usage`, `usage-1`. */
   readonly hasUniqueIds?: boolean;
+  /** The language of mode `code`: a name or an extension. */
+  readonly language?: string;
 }
 
 export type Rendered =
@@ -34,6 +36,7 @@ export interface RendererOptions {
   readonly decorates: boolean;
 }
 
+/** The modes that requests name. */
 const modes: ReadonlySet<string> = new Set<RenderMode>([
   "markdown",
   "gfm",
@@ -78,6 +81,9 @@ export const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Maximum length of the HTML in characters. */
 export const HTML_LENGTH_MAX = 3 * 8 * 1024 * 1024;
+
+/** Maximum length of a line of a file in colours, in characters: grammars may take quadratic time for a line. */
+export const COLOURED_LINE_MAX = 2_000;
 
 /** Maximum number of characters in one document that may open markup: the parser searches for the end of each. */
 export const MARKUP_CHARACTERS_MAX = 300_000;

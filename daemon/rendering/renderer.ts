@@ -19,10 +19,11 @@ import { escapeHtml } from "./html/escape.ts";
 import { toRenderContext } from "./html/links.ts";
 import { postProcess, type Heading } from "./html/post-process.ts";
 import { createSanitizer } from "./html/sanitize.ts";
+import { toCodeBlock } from "./markdown/code.ts";
 import { toEnv } from "./markdown/dialect.ts";
 import { createEngine } from "./markdown/engine.ts";
 import { renderFrontMatter, splitFrontMatter } from "./markdown/front-matter.ts";
-import { createHighlighting } from "./markdown/highlight.ts";
+import { createFileHighlighting, createHighlighting } from "./markdown/highlight.ts";
 
 /** Creates a renderer. Use it in a worker thread, with bounded time and memory. */
 export function createRenderer({ secret, decorates }: RendererOptions) {
@@ -107,6 +108,12 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
     }
   };
 
+  /** Renders a text that is code as a whole. */
+  const renderCode = (text: string, language = ""): string => {
+    const tools = { className: plainClass, highlighting: createFileHighlighting() };
+    return sanitizeAuthored(toCodeBlock(tools, text.replace(/\n?$/, "\n"), language), "html");
+  };
+
   const renderCell = (text: string): string => {
     const dialect = { className: protectedClass, decorates, footnoteSuffix: "", bytesBefore: 0 };
     return engines.soft.render(text, toEnv({ ...dialect, source: text }));
@@ -115,7 +122,7 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
   return {
     /** Renders a text of any format as safe HTML. Deterministic; throws only for bugs. */
     async render(input: RenderInput): Promise<Rendered> {
-      const format = input.mode === "file" ? toFormat(input.filePath) : "markdown";
+      const format = toFormatOf(input);
       if (format === undefined) return { kind: "unsupported" };
       try {
         assertTextLimits(input.text, format);
@@ -124,7 +131,11 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
           .replaceAll("\0", "")
           .replace(/\r\n?/g, "\n");
         if (text === "") return { kind: "rendered", html: "" };
-        const html = assertHtmlLength(await renderFormat(format, text, input));
+        const html = assertHtmlLength(
+          input.mode === "code"
+            ? renderCode(text, input.language)
+            : await renderFormat(format, text, input),
+        );
         return { kind: "rendered", html };
       } catch (error) {
         if (error instanceof RenderLimitError)
@@ -136,6 +147,12 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
       }
     },
   };
+}
+
+/** Returns the format of a text; undefined for a file of an unknown one. Code has the limits of plain text. */
+function toFormatOf({ mode, filePath }: RenderInput): Format | undefined {
+  if (mode === "code") return "text";
+  return mode === "file" ? toFormat(filePath) : "markdown";
 }
 
 function inLanguage(language: string | undefined, html: string): string {

@@ -28,6 +28,8 @@ export interface RenderRequest {
   readonly isWiki: boolean;
   /** Whether headings with equal texts get different ids, for pages; Gitea's API gives them the same. */
   readonly hasUniqueIds?: boolean;
+  /** The language of a text that is code as a whole; the mode does not count then. */
+  readonly language?: string | undefined;
   /**
    * Identifies the account (`u:1`), or the address of an anonymous client (`a:192.0.2.1`): threads are shared fairly
    * between callers, and one thread is reserved for accounts.
@@ -54,6 +56,8 @@ export interface RenderingDeps {
 /** Processor time of one text: a fixed part, which includes loading a library, and a part for each MiB. */
 const BUDGET_MS = 1_000;
 const BUDGET_MS_PER_MEBIBYTE = 2_000;
+/** Colours take longer than the parsing of a text: 512 KiB of usual code about 0.8 s with the sanitizer. */
+const CODE_BUDGET_MS_PER_MEBIBYTE = 4_000;
 /** AsciiDoc's library is slower than the others. */
 const ASCIIDOC_BUDGET_MS = 3_000;
 
@@ -115,7 +119,8 @@ export function createRendering(deps: RenderingDeps) {
   });
 
   const toInput = async (request: RenderRequest, mode: RenderMode): Promise<RenderInput> => {
-    const { text, context, filePath, hasUniqueIds = false } = request;
+    const { text, context, filePath, language, hasUniqueIds = false } = request;
+    if (mode === "code") return toCodeInput(text, language);
     const names = mode === "markdown" ? [] : [...findMentions(text, MENTIONS_MAX)].sort();
     const mentionable = names.length === 0 ? [] : await deps.findMentionable(names);
     const root = `${deps.publicUrl()}/`;
@@ -134,7 +139,7 @@ export function createRendering(deps: RenderingDeps) {
      * thread can start.
      */
     async render(request: RenderRequest): Promise<RenderOutcome> {
-      const mode = toMode(request.mode, request.isWiki);
+      const mode = request.language === undefined ? toMode(request.mode, request.isWiki) : "code";
       if (mode === undefined) return { kind: "unknown_mode", mode: request.mode };
       if (request.text === "" && mode !== "file") return { kind: "rendered", html: "" };
       const input = await toInput(request, mode);
@@ -156,9 +161,15 @@ export function createRendering(deps: RenderingDeps) {
   };
 }
 
+/** Nothing but the text and its language counts, so that files of all places share the cache. */
+function toCodeInput(text: string, language = ""): RenderInput {
+  return { text, mode: "code", language, root: "", context: "", filePath: "", mentionable: [] };
+}
+
 function toBudgetMs({ text, mode, filePath }: RenderInput): number {
   if (mode === "file" && toFormat(filePath) === "asciidoc") return ASCIIDOC_BUDGET_MS;
-  return BUDGET_MS + Math.ceil((BUDGET_MS_PER_MEBIBYTE * text.length) / 2 ** 20);
+  const forEach = mode === "code" ? CODE_BUDGET_MS_PER_MEBIBYTE : BUDGET_MS_PER_MEBIBYTE;
+  return BUDGET_MS + Math.ceil((forEach * text.length) / 2 ** 20);
 }
 
 function toRendered(outcome: Exclude<ThreadOutcome<Rendered>, { kind: "failed" }>): Rendered {

@@ -75,7 +75,7 @@ withChromium.describe("the pages in a real browser", () => {
     expect(page.url()).toContain("#issuecomment-");
     await page.getByRole("button", { name: "Star", exact: true }).click();
     await page.getByRole("button", { name: "Unstar" }).waitFor();
-    expect(page.url()).toMatch(/\/mira\/notes\/issues\/1$/);
+    expect(page.url()).toMatch(/\/mira\/notes\/issues\/1\?page=1$/);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("link", { name: "Sign in" }).waitFor();
     await context.close();

@@ -1,7 +1,6 @@
 import type { WireContents } from "../../contract/forge/code/contents.ts";
 import { objectEndpoints } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { toFence } from "../../pages/page.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { escapePath } from "../../rendering/html/links.ts";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
@@ -58,9 +57,7 @@ export async function renderCode(
   text: string,
   language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "",
 ): Promise<string | undefined> {
-  const fence = toFence(text);
-  const fenced = `${fence}${language}\n${text}\n${fence}\n`;
-  return render({ text: fenced, mode: "markdown", context: "" });
+  return render({ text, mode: "markdown", context: "", language });
 }
 
 /** Follows a symbolic link of a place within its commit. */

@@ -51,6 +51,7 @@ export function toRenderContext(input: {
       };
     case "markdown":
     case "gfm":
+    case "code":
     case "file": {
       const ref = place?.ref === undefined ? "" : `/${place.ref}`;
       const media = place === undefined ? "/src" : `${repository}/media${ref}`;

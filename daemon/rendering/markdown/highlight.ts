@@ -13,6 +13,7 @@ import powershell from "highlight.js/lib/languages/powershell";
 import properties from "highlight.js/lib/languages/properties";
 import protobuf from "highlight.js/lib/languages/protobuf";
 import scala from "highlight.js/lib/languages/scala";
+import { COLOURED_LINE_MAX } from "../document.ts";
 import { escapeHtml } from "../html/escape.ts";
 
 const more = {
@@ -48,9 +49,11 @@ for (const [languageName, names] of Object.entries(aliases))
 /** Names of all grammars, without aliases. */
 export const languages: readonly string[] = hljs.listLanguages();
 
-/** Remaining characters of code to highlight in one document. */
+/** What is highlighted of one document, in characters. */
 export interface Highlighting {
   remaining: number;
+  readonly blockMax: number;
+  readonly lineMax: number;
 }
 
 /**
@@ -61,13 +64,30 @@ export const HIGHLIGHTED_LINE_MAX = 500;
 export const HIGHLIGHTED_BLOCK_MAX = 16 * 1024;
 export const HIGHLIGHTED_DOCUMENT_MAX = 64 * 1024;
 
+/** Maximum length of a file of code, with a line break at its end: the budget of its thread bounds the work. */
+export const HIGHLIGHTED_FILE_MAX = 512 * 1024 + 1;
+
 /** Not a regular expression: it would try to match a long line from each character. */
-function hasLongLine(code: string): boolean {
-  return code.split("\n").some((line) => line.length > HIGHLIGHTED_LINE_MAX);
+function hasLongLine(code: string, lineMax: number): boolean {
+  return code.split("\n").some((line) => line.length > lineMax);
 }
 
+/** Returns the limits of a document that may have blocks of code. */
 export function createHighlighting(): Highlighting {
-  return { remaining: HIGHLIGHTED_DOCUMENT_MAX };
+  return {
+    remaining: HIGHLIGHTED_DOCUMENT_MAX,
+    blockMax: HIGHLIGHTED_BLOCK_MAX,
+    lineMax: HIGHLIGHTED_LINE_MAX,
+  };
+}
+
+/** Returns the limits of a file that is code as a whole. */
+export function createFileHighlighting(): Highlighting {
+  return {
+    remaining: HIGHLIGHTED_FILE_MAX,
+    blockMax: HIGHLIGHTED_FILE_MAX,
+    lineMax: COLOURED_LINE_MAX,
+  };
 }
 
 /**
@@ -76,8 +96,8 @@ export function createHighlighting(): Highlighting {
  */
 export function highlight(code: string, language: string, budget: Highlighting): string {
   const grammar = hljs.getLanguage(language);
-  const lengthMax = Math.min(HIGHLIGHTED_BLOCK_MAX, budget.remaining);
-  if (grammar === undefined || code.length > lengthMax || hasLongLine(code))
+  const lengthMax = Math.min(budget.blockMax, budget.remaining);
+  if (grammar === undefined || code.length > lengthMax || hasLongLine(code, budget.lineMax))
     return escapeHtml(code);
   budget.remaining -= code.length;
   const { value } = hljs.highlight(code, { language, ignoreIllegals: true });

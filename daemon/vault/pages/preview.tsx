@@ -4,7 +4,6 @@ import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { Code, EmptyState, Rendered } from "../../pages/elements.tsx";
 import { type OperationInput, readText } from "../../pages/operations.ts";
-import { toFence } from "../../pages/page.ts";
 import { isPreviewable, toEssence } from "../cloud/bytes/previewable.ts";
 import type { SignedInContext, VaultPageAnswer } from "./vault-page.ts";
 
@@ -120,15 +119,11 @@ function renderFile(
 ): Promise<string | undefined> {
   return MARKUP.test(name)
     ? render({ text, mode: "file", context: "", filePath: name })
-    : render({ text: toCodeBlock(text, name), mode: "markdown", context: "" });
+    : render({ text, mode: "markdown", context: "", language: toLanguage(name) });
 }
 
-/** Returns a text as a code block of Markdown, in the language that its name ends in. */
-function toCodeBlock(text: string, name: string): string {
-  const language = /\.(\w{1,12})$/.exec(name)?.[1] ?? "";
-  const fence = toFence(text);
-  return `${fence}${language}\n${text.replace(/\n?$/, "\n")}${fence}\n`;
-}
+/** Returns the language that the name of a file ends in. */
+const toLanguage = (name: string): string => /\.(\w{1,12})$/.exec(name)?.[1] ?? "";
 
 /** Returns the beginning of a text; undefined where the caller may not have the bytes, or the storage does not give them. */
 async function readBeginning({ call }: SignedInContext, { content }: ShownFile) {

@@ -383,6 +383,39 @@ describe("a page", () => {
     expect(await show("deep/page.inc")).toContain('<span class="k">SELECT</span>');
   });
 
+  test("a page colours the code of a file of any size that it shows, and says why another has no colours", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });
+    const line = "export const total = 1; // the count of all pots that the kiln holds\n";
+    const files = {
+      "usual.ts": line.repeat(310),
+      "large.ts": line.repeat(7_500),
+      "wide.ts": `const a = "${"x".repeat(2_000)}";\n`,
+      "plain.txt": "A text.\n",
+    };
+    const operations = Object.entries(files).map(([path, content]) => ({
+      operation: "create",
+      path,
+      content: Buffer.from(content).toString("base64"),
+    }));
+    const change = { files: operations, message: "add" };
+    expect((await by(mira, "POST", `/repos/${mira}/${name}/contents`, change)).status).toBe(201);
+    const show = async (path: string) =>
+      (await open(`/${mira}/${name}/src/branch/main/${path}`)).text;
+    const reason = "The text has no colours";
+    for (const path of ["usual.ts", "large.ts"]) {
+      const text = await show(path);
+      expect(text.split('<span class="kd">const</span>')).toHaveLength(
+        (files[path as keyof typeof files].length + line.length) / line.length,
+      );
+      expect(text).not.toContain(reason);
+    }
+    const wide = await show("wide.ts");
+    expect(wide).toContain(`${reason}: a line is longer than 2,000 characters.`);
+    expect(wide).not.toContain('<span class="kd">');
+    expect(await show("plain.txt")).not.toContain(reason);
+  });
+
   test("pages show files, branches, commits and a commit with its diff", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });

@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { escapeHtml } from "../../../../daemon/rendering/html/escape.ts";
+import { COLOURED_LINE_MAX } from "../../../../daemon/rendering/document.ts";
 import {
+  createFileHighlighting,
   createHighlighting,
   HIGHLIGHTED_BLOCK_MAX,
+  HIGHLIGHTED_FILE_MAX,
   HIGHLIGHTED_LINE_MAX,
   highlight,
   languages,
@@ -66,5 +69,15 @@ describe("highlighting", () => {
     const budget = createHighlighting();
     const marked = Array.from({ length: 6 }, () => isMarked(block, budget));
     expect(marked).toEqual([true, true, true, true, false, false]);
+  });
+
+  test("a file that is code as a whole has marks up to 512 KiB, and longer lines than a block", () => {
+    const isMarked = (code: string) =>
+      highlight(code, "js", createFileHighlighting()).includes("<span");
+    const line = `let a; // ${"x".repeat(1_000)}\n`;
+    expect(isMarked(line.repeat(HIGHLIGHTED_FILE_MAX / line.length))).toBe(true);
+    expect(isMarked(line.repeat(HIGHLIGHTED_FILE_MAX / line.length + 1))).toBe(false);
+    expect(isMarked("a".repeat(COLOURED_LINE_MAX))).toBe(true);
+    expect(isMarked("a".repeat(COLOURED_LINE_MAX + 1))).toBe(false);
   });
 });

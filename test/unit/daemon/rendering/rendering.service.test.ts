@@ -35,7 +35,13 @@ const toRender =
   (rendering: Rendering) =>
   (
     text: string,
-    more: { mode?: string; filePath?: string; isWiki?: boolean; caller?: string } = {},
+    more: {
+      mode?: string;
+      filePath?: string;
+      isWiki?: boolean;
+      language?: string;
+      caller?: string;
+    } = {},
   ) =>
     rendering.render({
       text,
@@ -52,11 +58,13 @@ describe("rendering service", () => {
     const { render, jobs } = createHarness();
     for (const length of [1, 64 * 1024, 1024 * 1024]) await render("x".repeat(length));
     await render("x", { mode: "file", filePath: "a.adoc", caller: "nora" });
+    await render("x".repeat(512 * 1024), { language: "ts", caller: "otto" });
     expect(jobs.map(({ options }) => options)).toEqual([
       { budgetMs: 1_001, caller: "mira", size: 1 },
       { budgetMs: 1_125, caller: "mira", size: 64 * 1024 },
       { budgetMs: 3_000, caller: "mira", size: 1024 * 1024 },
       { budgetMs: 3_000, caller: "nora", size: 1 },
+      { budgetMs: 3_000, caller: "otto", size: 512 * 1024 },
     ]);
   });
 
@@ -81,8 +89,20 @@ describe("rendering service", () => {
     const { render, jobs } = createHarness();
     await render("a", { mode: "nonsense", isWiki: true });
     expect(jobs[0]?.input.mode).toBe("wiki");
-    for (const mode of ["nonsense", "toString"])
+    for (const mode of ["nonsense", "toString", "code"])
       expect(await render("a", { mode })).toEqual({ kind: "unknown_mode", mode });
+  });
+
+  test("the rendering service renders code by its text and language alone, without names", async () => {
+    const { render, jobs, lookups } = createHarness();
+    await render("// @mira", { language: "ts", mode: "comment", filePath: "a.ts" });
+    await render("// @mira", { language: "ts", filePath: "b.ts" });
+    await render("// @mira", { language: "" });
+    expect(jobs.map(({ input }) => [input.mode, input.language, input.filePath])).toEqual([
+      ["code", "ts", ""],
+      ["code", "", ""],
+    ]);
+    expect(lookups).toEqual([]);
   });
 
   test("the rendering service caches HTML by text, mode and context", async () => {
