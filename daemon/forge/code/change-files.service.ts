@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import { type LastCommit, toTitle } from "../../../storage/git/last-commits.ts";
@@ -78,6 +79,8 @@ export interface FileChangesDeps {
  * Maximum number of attempts: a push may move the branch after it was read, and then the operations are checked again.
  */
 const ATTEMPTS_MAX = 5;
+/** Wait before the second attempt, doubled for each later one: another daemon may be writing, and its lock binds only itself. */
+const FIRST_WAIT_MS = 50;
 const HEADS = "refs/heads/";
 
 /** Changes of files through the API. */
@@ -154,6 +157,7 @@ export function createFileChanges({
           if (changed !== undefined) return changed;
           if (attempt === ATTEMPTS_MAX)
             throw new AppError("conflict", "the branch was changed in the meantime, try again");
+          await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1));
         }
       });
     };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
@@ -85,6 +86,8 @@ export interface WikiDeps {
 
 /** Maximum number of attempts: a push may move the branch after it was read. */
 const ATTEMPTS_MAX = 5;
+/** Wait before the second attempt, doubled for each later one: another daemon may be writing, and its lock binds only itself. */
+const FIRST_WAIT_MS = 50;
 
 export type Wiki = ReturnType<typeof createWiki>;
 
@@ -274,6 +277,7 @@ export function createWiki({
         for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
           const done = await tryChange(opened, request.caller.user, code, plan);
           if (done !== undefined) return done;
+          if (attempt < ATTEMPTS_MAX) await sleep(FIRST_WAIT_MS * 2 ** (attempt - 1));
         }
         throw new AppError("conflict", "the wiki was changed in the meantime, try again");
       }),
