@@ -63,7 +63,7 @@ const addresses: Readonly<Record<string, (name: string, count: number) => string
     `/api/v1/repos/keeper/${name}/issues?limit=50&page=${Math.ceil(count / 200)}`,
   "closed issues by update": (name) =>
     `/api/v1/repos/keeper/${name}/issues?limit=50&state=closed&type=issues&sort=recentupdate`,
-  // A page that the few of the small repository fill as well; a word of one issue. Both have pages of one length.
+  // Both repositories answer the next two with equally many issues: 15 of the 20 that have the label, and one.
   "issues of a label": (name) =>
     `/api/v1/repos/keeper/${name}/issues?limit=15&state=all&labels=bug`,
   "issues whose text is searched, a rare word": (name, count) =>
