@@ -81,11 +81,15 @@ export async function listIssues(
     readonly offset: number;
     readonly firstRepositoryId?: RepositoryId;
     readonly order?: IssueOrder;
+    /** Number of issues of a repository from which on a search in it uses the index, which is that of all repositories. */
+    readonly indexedFrom?: number;
   },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
   if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
-  const missing = filter.term === "" ? undefined : await findMissingRange(db);
-  const { where, values } = toCondition(filter, db.dialect, missing);
+  const isIndexed =
+    filter.term !== "" && (await isLarge(db, filter.within, window.indexedFrom ?? INDEXED_FROM));
+  const missing = isIndexed ? await findMissingRange(db) : undefined;
+  const { where, values } = toCondition(filter, db.dialect, { isIndexed, missing });
   const first = window.firstRepositoryId;
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
@@ -133,11 +137,28 @@ export async function listLabelIds(
 
 /** Maximum length of a term in characters. A longer one matches nothing. */
 const TERM_MAX = 200;
+/** A comparison with 1,000 texts takes about 5 ms; the index finds the matches of all repositories, in up to 170 ms for 300,000. */
+const INDEXED_FROM = 1_000;
+
+/** Returns whether a search reads at least `count` issues, as far as its repository tells. */
+async function isLarge(
+  db: Queries,
+  within: IssueFilter["within"],
+  count: number,
+): Promise<boolean> {
+  if (!("repositoryId" in within) || count === 0) return true;
+  const row = await db.get<{ id: IssueId }>(
+    "SELECT id FROM forge_issues WHERE repository_id = ? ORDER BY id LIMIT 1 OFFSET ?",
+    within.repositoryId,
+    count - 1,
+  );
+  return row !== undefined;
+}
 
 function toCondition(
   filter: IssueFilter,
   dialect: Database["dialect"],
-  missing: MissingRange | undefined,
+  index: { readonly isIndexed: boolean; readonly missing: MissingRange | undefined },
 ): {
   readonly where: string;
   readonly values: readonly SqlValue[];
@@ -195,7 +216,9 @@ function toCondition(
       ...milestoneTitles,
     );
   if (filter.term !== "") {
-    const indexed = toIndexCondition(dialect, filter.term, missing);
+    const indexed = index.isIndexed
+      ? toIndexCondition(dialect, filter.term, index.missing)
+      : undefined;
     if (indexed !== undefined) add(indexed.sql, ...indexed.values);
     const contains = ["title", `SUBSTR(body, 1, ${SEARCHED_MAX})`].map((text) =>
       toContains(dialect, text, filter.term),

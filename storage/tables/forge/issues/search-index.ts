@@ -38,7 +38,11 @@ export async function indexIssue(
 
 /** Cuts a text as SUBSTR does, which counts code points. */
 const cut = (text: string) =>
-  text.length <= SEARCHED_MAX ? text : Array.from(text).slice(0, SEARCHED_MAX).join("");
+  text.length <= SEARCHED_MAX
+    ? text
+    : Array.from(text.slice(0, 2 * SEARCHED_MAX))
+        .slice(0, SEARCHED_MAX)
+        .join("");
 
 function toTrigrams(text: string): string[] {
   const letters = Array.from(text);

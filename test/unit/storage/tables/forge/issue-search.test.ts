@@ -54,8 +54,10 @@ describe.each(["sqlite", "postgres"] as const)("the search of issues, on %s", (e
   const filter = (term: string) =>
     ({ within: { repositoryId }, state: "all", term, labelIds: [] }) as const;
   const search = async (term: string) => {
-    const { issues, total } = await listIssues(db, filter(term), { limit: 1_000, offset: 0 });
+    const window = { limit: 1_000, offset: 0 };
+    const { issues, total } = await listIssues(db, filter(term), { ...window, indexedFrom: 0 });
     expect(issues.length).toBe(total);
+    expect((await listIssues(db, filter(term), window)).issues).toEqual(issues);
     return issues.map(({ id }) => id).sort((a, b) => a - b);
   };
   /** The same without the index. */
