@@ -56,7 +56,8 @@ export function createPartFiles(folder: string) {
       try {
         let size = offset;
         try {
-          for await (const chunk of content as AsyncIterable<Buffer>) {
+          // Leaving the loop must not destroy a request, on whose connection the refusal is sent.
+          for await (const chunk of content.iterator({ destroyOnReturn: false })) {
             if (size + chunk.byteLength > sizeMax) return "too_long";
             await writeWhole(file, chunk, size);
             size += chunk.byteLength;

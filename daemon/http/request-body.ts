@@ -175,6 +175,8 @@ const LINGER_BYTES_MAX = 64 * 1024 * 1024;
  * the response (RFC 9112, 9.6).
  */
 function closeAfterReading(message: IncomingMessage): void {
+  // A message that was destroyed has no socket left.
+  if (message.destroyed) return;
   const { socket } = message;
   if (lingering.has(socket)) return;
   lingering.add(socket);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { request as httpRequest } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
@@ -103,6 +104,34 @@ describe("a document that is sent in parts", () => {
     await append(id, 200_000, bytes.subarray(200_000));
     expect((await complete(id, bytes)).status).toBe(201);
     await mira.request(`/api/documents/${id}?permanent=true`, { method: "DELETE" });
+  });
+
+  test("that is longer than announced is refused before it has arrived, and goes on", async () => {
+    const begun = await begin(5, { filename: "longer" });
+    const id = begun.json.upload_id as string;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = httpRequest(`${daemon.url}${BASE}/${id}`, {
+      method: "PATCH",
+      headers: {
+        Authorization: `Bearer ${mira.accessToken}`,
+        "User-Agent": "croft-test",
+        "Accept-Language": "*",
+        "X-Forwarded-For": "198.51.100.1",
+        "Content-Type": "application/octet-stream",
+        "Upload-Offset": "0",
+        "Content-Length": String(1024 ** 3),
+      },
+    });
+    request.on("response", resolve).on("error", reject);
+    request.write(Buffer.alloc(100_000));
+    const answer = await promise;
+    expect([answer.statusCode, await text(answer)]).toEqual([
+      422,
+      expect.stringContaining("longer than announced"),
+    ]);
+    request.destroy();
+    expect((await append(id, 0, Buffer.from("hello"))).json.offset).toBe(5);
+    expect((await mira.request(`${BASE}/${id}`, { method: "DELETE" })).status).toBe(204);
   });
 
   test("belongs to its sender: others neither append to it, nor complete or cancel it", async () => {

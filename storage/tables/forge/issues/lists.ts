@@ -1,7 +1,7 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import { type Condition } from "../../condition.ts";
 import { toContains } from "../../contains.ts";
-import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
+import type { IssueId, UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
 import { type Reader, toInTeam, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issues } from "./issues.ts";
 import {
