@@ -128,6 +128,7 @@ label > select { display: block; width: 100%; }
 .chip { border: 1px solid var(--line); border-radius: 1rem; padding: .15rem .7rem; text-decoration: none; font-size: .9rem; }
 .chip[aria-current] { border-color: var(--text); background: var(--raised); }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0 .25rem; }
+.actions form.inline { align-items: center; }
 .number { text-align: end; white-space: nowrap; }
 .found { display: flex; flex-wrap: wrap; gap: .25rem .6rem; align-items: baseline; }
 .passage { margin: .3rem 0 0; color: var(--quiet); }
