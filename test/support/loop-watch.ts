@@ -8,10 +8,11 @@ export interface HeldLoop {
   readonly cpuMs: number;
 }
 
-/** Processor time of one piece of work on the event loop that counts as holding it, in milliseconds on a quiet machine. */
-const HELD_MS = 50;
-/** As `HELD_MS`, of the first call of a route, whose code is not compiled yet. */
-const HELD_FIRST_MS = 100;
+/**
+ * Processor time of one piece of work on the event loop that counts as holding it, in milliseconds on a quiet machine. Pieces
+ * should take 50 at most: the code of an early call is not compiled yet, so the same piece takes up to twice as long here.
+ */
+const HELD_MS = 100;
 
 /**
  * Watches how long requests hold the event loop of this process, which the daemon of a test shares with the test. It
@@ -33,8 +34,7 @@ export function watchLoop(): LoopWatch {
 }
 
 function startWatch(): LoopWatch {
-  const current = new AsyncLocalStorage<{ readonly request: string; readonly heldMs: number }>();
-  const called = new Set<string>();
+  const current = new AsyncLocalStorage<{ readonly request: string }>();
   const held: HeldLoop[] = [];
   const loads = countLoads();
   let begunAt = 0;
@@ -60,17 +60,15 @@ function startWatch(): LoopWatch {
     if (store !== undefined && loads() === loadsBefore) note(store, spentMs - collectedMs);
     begin();
   };
-  const note = ({ request, heldMs }: { request: string; heldMs: number }, ms: number) => {
-    if (ms < heldMs) return;
+  const note = ({ request }: { request: string }, ms: number) => {
+    if (ms < HELD_MS) return;
     const quietMs = ms / slowness();
-    if (quietMs >= heldMs) held.push({ request, cpuMs: Math.round(quietMs) });
+    if (quietMs >= HELD_MS) held.push({ request, cpuMs: Math.round(quietMs) });
   };
   createHook({ before: begin, after: end }).enable();
   subscribe("http.server.request.start", (message) => {
     const { method, url } = (message as { request: { method: string; url: string } }).request;
-    const route = `${method} ${toRoute(url)}`;
-    current.enterWith({ request: route, heldMs: called.has(route) ? HELD_MS : HELD_FIRST_MS });
-    called.add(route);
+    current.enterWith({ request: `${method} ${toRoute(url)}` });
   });
   return { take: () => held.splice(0) };
 }
