@@ -3,6 +3,7 @@ import { createWriteStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
+import type { Page } from "playwright-core";
 import { PASSWORD } from "./daemon.ts";
 import { residentMiB } from "./measure.ts";
 
@@ -26,6 +27,15 @@ export async function signIn(url: string, email: string): Promise<string> {
     body,
   );
   return `Bearer ${access_token}`;
+}
+
+/** Opens the page of uploads, and signs in on the way. */
+export async function openUploadPage(page: Page, url: string, email: string): Promise<void> {
+  await page.goto(`${url}/vault/add`);
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Drop files or folders").waitFor();
 }
 
 /** Seconds that curl takes. */

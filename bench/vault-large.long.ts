@@ -4,10 +4,10 @@ import { truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { findChromium, launchChromium } from "../test/support/browser.ts";
-import { makeHome, PASSWORD } from "./daemon.ts";
+import { makeHome } from "./daemon.ts";
 import { atMost, processorSeconds, report, residentMiB } from "./measure.ts";
 import type { Figure } from "./results.ts";
-import { call, curl, registerUser, watchMemory } from "./vault-client.ts";
+import { call, curl, openUploadPage, registerUser, watchMemory } from "./vault-client.ts";
 
 // One file of 4 GiB through every way into the vault and out of it: the memory of the daemon stays flat.
 // CROFT_BENCH_PART=0.1 takes a tenth.
@@ -69,11 +69,7 @@ async function measurePage(): Promise<void> {
   const browser = await launchChromium(chromium);
   try {
     const page = await browser.newPage();
-    await page.goto(`${daemon.url}/vault/add`);
-    await page.getByLabel("E-mail address").fill(EMAIL);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("Drop files or folders").waitFor();
+    await openUploadPage(page, daemon.url, EMAIL);
     await measure("upload by the page", async () => {
       await page.setInputFiles("form.upload input[name=file]", source);
       await page.getByText("1 of 1 uploaded").waitFor({ timeout: 3_600_000 });

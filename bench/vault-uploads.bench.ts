@@ -6,7 +6,7 @@ import { findChromium, launchChromium } from "../test/support/browser.ts";
 import { croftJson, type CroftEnvironment } from "../test/support/croft.ts";
 import { built, makeHome, PASSWORD } from "./daemon.ts";
 import { atLeast, median, processorSeconds, report } from "./measure.ts";
-import { call, signIn } from "./vault-client.ts";
+import { call, openUploadPage, signIn } from "./vault-client.ts";
 
 // Many files given to the script of the page at once, beside the command line with the same files.
 
@@ -38,11 +38,7 @@ async function measure(program: string): Promise<void> {
     await croftJson(built, ["login", "vault", ...account], around, PASSWORD);
     const bearer = await signIn(daemon.url, EMAIL);
     const page = await browser.newPage();
-    await page.goto(`${daemon.url}/vault/add`);
-    await page.getByLabel("E-mail address").fill(EMAIL);
-    await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("Drop files or folders").waitFor();
+    await openUploadPage(page, daemon.url, EMAIL);
     const rounds: { readonly page: Time; readonly command: Time }[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const byPage = await makeFiles(join(local, `page-${round}`));

@@ -1,5 +1,7 @@
+import { createWriteStream } from "node:fs";
 import { open, unlink } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createOwner } from "./owner.ts";
 
 /** A stream that was written to disk first, so that its length is known. */
@@ -39,6 +41,30 @@ export async function spool(
   } catch (error) {
     content.destroy(error as Error);
     throw error;
+  }
+}
+
+/**
+ * Writes `content` to a new private file at `path` for another process, which gets the path, and deletes the file after `work`,
+ * which gets its size in bytes. Destroys `content` in any case. Rejects with the error of the source, of the disk or of
+ * `work`, or with an abort error.
+ */
+export async function withSpooledFile<T>(
+  content: Readable,
+  path: string,
+  work: (size: number) => Promise<T>,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<T> {
+  await using owner = createOwner();
+  owner.own(content);
+  try {
+    const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    await pipeline(content, target, options);
+    return await work(target.bytesWritten);
+  } finally {
+    await unlink(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
   }
 }
 

@@ -215,7 +215,7 @@ describe("callers without the permission of a route", () => {
   test.each(withRows)("%s refuses them", async (_name, declared, row) => {
     for (const [caller, has] of Object.entries(callers)) {
       if (reaches(caller, row)) continue;
-      // Who sees the owner or the team is told of the right, whether the object is there or not.
+      // A caller who sees the owner or the team but lacks the right gets 403, whether the object exists or not.
       const isSeen = has[row[0]] !== "none";
       expect([caller, await statusOf(declared, caller)]).toEqual([
         caller,

@@ -44,7 +44,7 @@ export type PlannedFile = Pointer &
     | { readonly step: "refused"; readonly status: 404 | 422; readonly reason: string }
   );
 
-/** The files of a batch, and the token for their transfers; undefined when nobody has signed in. */
+/** The files of a batch, and the token for their transfers; undefined for an anonymous caller. */
 export interface PlannedBatch {
   readonly files: readonly PlannedFile[];
   readonly token: TransferToken | undefined;

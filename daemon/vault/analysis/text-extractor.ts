@@ -1,9 +1,6 @@
-import { createWriteStream } from "node:fs";
-import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createOwner } from "../../../storage/owner.ts";
+import { withSpooledFile } from "../../../storage/spool.ts";
 import { PostponedJobError } from "../../jobs/job-kind.ts";
 import { createProcessorShares, type ProcessorShares } from "../../jobs/processor-shares.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
@@ -146,27 +143,20 @@ export function createTextExtractor({
       readonly userId: AccountId;
       readonly signal: AbortSignal;
     }): Promise<Extraction> {
-      await using owner = createOwner();
-      owner.own(content);
       const path = join(tmp, `extract-${newId()}`);
-      try {
-        const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
-        await pipeline(content, target, { signal });
+      const read = async (size: number): Promise<Extraction> => {
         const file = { path, filename };
         const context = { userId, signal };
         const plain = await run(
           { ...file, recognizes: false },
-          { budgetMs: toBudgetMs(target.bytesWritten), ...context },
+          { budgetMs: toBudgetMs(size), ...context },
         );
         const missing = plain.kind === "text" ? plain.missing : plain.reason;
         if (missing !== "ocr_off" || !recognizesText) return plain;
         const recognized = await recognize(file, context);
         return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;
-      } finally {
-        await unlink(path).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== "ENOENT") throw error;
-        });
-      }
+      };
+      return withSpooledFile(content, path, read, { signal });
     },
 
     async close(): Promise<void> {

@@ -1,9 +1,6 @@
-import { createWriteStream } from "node:fs";
-import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createOwner } from "../../../storage/owner.ts";
+import { withSpooledFile } from "../../../storage/spool.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { AppError } from "../../errors.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
@@ -54,30 +51,22 @@ export function createThumbnailDrawer({
      * `unavailable` when too many files wait. Throws errors of the stream.
      */
     async draw(content: Readable, caller: AccountId): Promise<Drawing> {
-      await using owner = createOwner();
-      owner.own(content);
       const path = join(tmp, `draw-${newId()}`);
-      try {
-        const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
-        await pipeline(content, target);
-        const outcome = await pool.run({ path }, { budgetMs: BUDGET_MS, caller, size: 1 });
-        switch (outcome.kind) {
-          case "done":
-            return outcome.value;
-          case "timed_out":
-            return { kind: "undrawable", reason: "timed_out" };
-          case "out_of_memory":
-            return { kind: "undrawable", reason: "too_complex" };
-          case "queue_full":
-            throw tooManyWait();
-          case "not_started":
-          case "failed":
-            throw outcome.error;
-        }
-      } finally {
-        await unlink(path).catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== "ENOENT") throw error;
-        });
+      const outcome = await withSpooledFile(content, path, () =>
+        pool.run({ path }, { budgetMs: BUDGET_MS, caller, size: 1 }),
+      );
+      switch (outcome.kind) {
+        case "done":
+          return outcome.value;
+        case "timed_out":
+          return { kind: "undrawable", reason: "timed_out" };
+        case "out_of_memory":
+          return { kind: "undrawable", reason: "too_complex" };
+        case "queue_full":
+          throw tooManyWait();
+        case "not_started":
+        case "failed":
+          throw outcome.error;
       }
     },
 

@@ -454,7 +454,7 @@ describe("hostile input", () => {
     // The same blob in another image counts once.
     const mount = `full/other/blobs/uploads/?mount=${digest}&from=full/own`;
     expect((await client.send("POST", mount)).status).toBe(201);
-    // A public blob of somebody else counts as if it had been uploaded.
+    // A blob that is mounted from another owner counts as if it had been uploaded.
     const theirs = digestOf("z".repeat(900_000));
     expect((await by("mira").putBlob("mira/own", "z".repeat(900_000))).status).toBe(201);
     const taken = `full/other/blobs/uploads/?mount=${theirs}&from=mira/own`;

@@ -263,7 +263,7 @@ describe("an import from Gitea's API", () => {
         official: false,
       })),
     );
-    // Nobody here has said it.
+    // Its author has no account here.
     expect(ours?.reviews[0].user.login).toBe("Ghost");
     const linesOf = async (
       daemon: typeof far,

@@ -18,7 +18,7 @@ const SCOPES_MAX = 50;
 export type ContainerAction = "pull" | "push" | "delete";
 
 const grantSchema = z.object({
-  by: z.union([z.object({ of: z.literal("nobody") }), originSchema]),
+  by: z.union([z.object({ of: z.literal("anonymous") }), originSchema]),
   /** Actions by image. */
   scopes: z.record(z.string(), z.array(z.string())),
   expiresAt: z.int(),
@@ -64,7 +64,7 @@ export function createContainerTokens({
     ): IssuedToken {
       const issuedAt = clock();
       const grant: Grant = {
-        by: caller === undefined ? { of: "nobody" } : toOriginOf(caller, authorization),
+        by: caller === undefined ? { of: "anonymous" } : toOriginOf(caller, authorization),
         scopes: parseScopes(scopes),
         expiresAt: issuedAt + LIFETIME_SECONDS * 1000,
       };
@@ -77,7 +77,7 @@ export function createContainerTokens({
       const grant = open(token);
       if (grant === undefined || grant.expiresAt <= clock()) throw expired();
       const { by, scopes } = grant;
-      if (by.of === "nobody") return { caller: undefined, scopes };
+      if (by.of === "anonymous") return { caller: undefined, scopes };
       const caller = await findOriginCaller(db, by, signIn);
       if (caller === undefined) throw expired();
       return { caller, scopes };

@@ -43,7 +43,7 @@ export function scaleDown({ width, height, read }: PixelSource, sideMax: number)
   return { width: columns, height: rows, data };
 }
 
-/** Difference of two shades that are kept apart: one that nobody sees, for a file of two thirds of the size. */
+/** Difference of two shades that are kept apart: it cannot be seen, and makes the file a third smaller. */
 const STEP = 4;
 
 const toStep = (shade: number): number => Math.min(255, Math.round(shade / STEP) * STEP);
