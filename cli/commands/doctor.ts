@@ -267,7 +267,9 @@ async function checkNames(cli: CliContext): Promise<string | Warning> {
   const taken: string[] = [];
   for (const username of LATE_ADDRESSES) {
     const options = isSignedIn ? {} : ({ authorization: "none" } as const);
-    const found = await cli.client.call(forge.getUser, { params: { username } }, options).then(
+    // Names ignore case, and addresses do not: `/users/search` is another operation.
+    const params = { username: username.toUpperCase() };
+    const found = await cli.client.call(forge.getUser, { params }, options).then(
       () => true,
       (error: unknown) => {
         if (toCliError(error).code === "not_found") return false;

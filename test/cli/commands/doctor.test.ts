@@ -11,7 +11,7 @@ import { signIn } from "../support/signed-in.ts";
 /** No forge account has a name that is an address of the server. */
 const withoutAccounts = Object.fromEntries(
   LATE_ADDRESSES.map((name) => [
-    `GET /api/v1/users/${name}`,
+    `GET /api/v1/users/${name.toUpperCase()}`,
     { status: 404, body: { message: "user does not exist" } },
   ]),
 );
@@ -23,7 +23,8 @@ test("an account whose pages an address of the vault hides is a warning", async 
     "GET /readyz": { body: {} },
     "GET /api/v1/version": { body: { version: "28.2.0" } },
     "GET /api/v1/user": { body: { username: "boss" } },
-    "GET /api/v1/users/docs": { body: { username: "docs" } },
+    "GET /api/v1/users/search": { body: { ok: true, data: [] } },
+    "GET /api/v1/users/DOCS": { body: { username: "docs" } },
   });
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
