@@ -3,11 +3,16 @@ import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { CronTasks } from "../forge/cron/cron.service.ts";
 import { createCompute } from "../forge/compute.ts";
 import { createEvents } from "../forge/events.ts";
-import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
+import {
+  createCommitFinder,
+  createPushReader,
+  type FindCommit,
+  type ReadPush,
+} from "../forge/git/commit-readers.ts";
 import { createPushJournal } from "../forge/git/push-journal.ts";
 import { createPushRecorder } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
-import { createRunInFolder } from "../forge/git/run-in-folder.ts";
+import { createRunInFolder, followMoves } from "../forge/git/run-in-folder.ts";
 import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createPushCheck } from "../forge/repositories/protected-refs.ts";
 import { createProcessorShares } from "../jobs/processor-shares.ts";
@@ -41,6 +46,8 @@ export function createForgeCore(deps: ForgeDeps) {
   });
   const checkPush = createPushCheck(db, compute);
   const runInFolder = createRunInFolder({ db, locate });
+  const readPush = createPushReader({ git, locate });
+  const findCommit = createCommitFinder({ git, locate });
   const checkRefs = createRefCheck({ git, runInFolder, checkPush });
   const recorder = createPushRecorder({ db, git, locate, emit });
   const { recordPush } = recorder;
@@ -78,8 +85,10 @@ export function createForgeCore(deps: ForgeDeps) {
     locate,
     runInFolder,
     isAlone,
-    readPush: createPushReader({ git, locate }),
-    findCommit: createCommitFinder({ git, locate }),
+    readPush: ((repository, ...push) =>
+      followMoves(db, repository, (current) => readPush(current, ...push))) satisfies ReadPush,
+    findCommit: ((repository, name) =>
+      followMoves(db, repository, (current) => findCommit(current, name))) satisfies FindCommit,
     checkPush,
     checkRefs,
     ...recorder,

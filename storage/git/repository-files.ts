@@ -99,8 +99,16 @@ export async function openRepositoryFiles({
       if ((await files.locate(path)) === undefined) return "missing";
       await mkdir(dirname(toPath(target)), { recursive: true, mode: 0o700 });
       const above = dirname(target);
-      if ((await files.locate(above)) === undefined || (await files.exists(target))) return "taken";
-      await rename(toPath(path), toPath(target));
+      if ((await files.locate(above)) === undefined) return "taken";
+      // Another process that completes the same move may be faster at each step.
+      const isLate = async () => (await files.locate(path)) === undefined;
+      if (await files.exists(target)) return (await isLate()) ? "missing" : "taken";
+      try {
+        await rename(toPath(path), toPath(target));
+      } catch (error) {
+        if (codeOf(error) === "ENOENT" && (await isLate())) return "missing";
+        throw error;
+      }
       await syncFolder(dirname(toPath(target)));
       await syncFolder(dirname(toPath(path)));
       return "placed";

@@ -32,7 +32,7 @@ import { createRunEngine } from "./runs/advance-run.ts";
 import { createCallResolver } from "./runs/called-workflows.ts";
 import { createJobStatusReports, createStatusJob } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
-import { createCommitFinder } from "../git/commit-readers.ts";
+import type { FindCommit } from "../git/commit-readers.ts";
 import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createEvaluator } from "./runs/evaluator.ts";
@@ -65,6 +65,7 @@ export interface ForgeActionsDeps {
   readonly keyring: Keyring;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly findCommit: FindCommit;
   /** Brings the head of a pull request into the repository of its base. */
   readonly serveHead: (issueId: IssueId) => Promise<void>;
   readonly compute: Compute;
@@ -133,9 +134,8 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     retentionMs: deps.limits.artifactDays * DAY_MS,
   });
   const reruns = createReruns({ engine, open });
-  const findCommit = createCommitFinder(deps);
   const parser = createWorkflowParser();
-  const files = { ...deps, parser, findCommit };
+  const files = { ...deps, parser };
   const resolveCalls = createCallResolver(files);
   const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
   const events = createEventWorkflows({ ...files, starter, resolveCalls });
@@ -180,7 +180,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       events.job,
       pullWorkflows.job,
       ...triggers.jobs,
-      createStatusJob({ ...deps, findCommit }),
+      createStatusJob(deps),
     ],
     pushSubscribers: [pushes],
     routes: [

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import {
   findRepositoryById,
@@ -27,17 +27,28 @@ export function createRunInFolder({
   readonly locate: (repository: ForgeRepository) => Promise<string>;
 }): RunInFolder {
   return (repository, work) =>
-    refusing(async () => {
-      let found = repository;
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await work(await locate(found));
-        } catch (error) {
-          const hasMoved = error instanceof GitError && error.code === "moved";
-          const current = hasMoved ? await findRepositoryById(db, repository.id) : undefined;
-          if (current === undefined || attempt === ATTEMPTS_MAX) throw error;
-          found = current;
-        }
-      }
-    });
+    refusing(() => followMoves(db, repository, async (current) => work(await locate(current))));
+}
+
+/**
+ * Runs `read`, which finds the folder of a repository and starts git there, and repeats it with the current row when the folder
+ * was moved in between. Errors of git stay as they are, for jobs that tell them apart or run again.
+ * @throws GitError of the code `moved` when the folder keeps moving
+ */
+export async function followMoves<T>(
+  db: Queries,
+  repository: ForgeRepository,
+  read: (repository: ForgeRepository) => Promise<T>,
+): Promise<T> {
+  let found = repository;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read(found);
+    } catch (error) {
+      const hasMoved = error instanceof GitError && error.code === "moved";
+      const current = hasMoved ? await findRepositoryById(db, repository.id) : undefined;
+      if (current === undefined || attempt === ATTEMPTS_MAX) throw error;
+      found = current;
+    }
+  }
 }

@@ -63,6 +63,12 @@ export function createFolderMoves({ db, git, files, newId, log, isAlone }: Folde
     /** Moves the folder of a repository to its path. Returns false when another folder occupies the path. */
     complete: (repositoryId: RepositoryId): Promise<boolean> =>
       withLock(() => complete(repositoryId)),
+    /** Runs `work` after the pending move of a repository, while no folder is being moved. */
+    settled: <T>(repositoryId: RepositoryId, work: () => Promise<T>): Promise<T> =>
+      withLock(async () => {
+        await complete(repositoryId);
+        return work();
+      }),
     /** Completes pending work at a path, so that a new folder may be created there. */
     completeAt: (path: string): Promise<void> => withLock(() => completeAt(path)),
     /** Runs `work` while no folder is being moved. Adoption and deletion of folders without a row need it. */

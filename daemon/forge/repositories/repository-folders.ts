@@ -22,14 +22,14 @@ export function createRepositoryFolders(
     sweepSoon,
 
     /**
-     * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once,
+     * Returns the absolute folder of a repository's files. Completes a pending move first, because a job that the
+     * transaction of a creation or a rename enqueued runs at the same time as the move. Run git in the folder at once,
      * because it may be moved later. Refuses with `not_found` when the repository or its files are missing.
      */
     async locate(repository: ForgeRepository): Promise<string> {
-      const found = await files.locate(repository.path);
+      const found = repository.needsMove ? undefined : await files.locate(repository.path);
       if (found !== undefined) return found;
-      // A move may be in progress; after it, the path of the row is valid again.
-      const moved = await moves.withLock(async () => {
+      const moved = await moves.settled(repository.id, async () => {
         const current = await findRepositoryById(db, repository.id);
         return current && files.locate(current.path);
       });

@@ -6,8 +6,12 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../../storage/tables/forge/accounts/users.ts";
-import { findRepositoryByName } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  findRepositoryByName,
+  type ForgeRepository,
+} from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
+import { followMoves } from "../../git/run-in-folder.ts";
 import { findAccess, isPublic, reaches } from "../../repositories/access.ts";
 import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
@@ -207,8 +211,16 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
   }
 
   /** Returns the text of a file; undefined when it is missing, no file, or too large. @throws GitError */
-  async function readFile({ owned, commit, path }: CalledFile): Promise<string | undefined> {
-    const directory = await locate(owned.repository);
+  function readFile({ owned, commit, path }: CalledFile): Promise<string | undefined> {
+    return followMoves(db, owned.repository, (current) => readTextOf(current, commit, path));
+  }
+
+  async function readTextOf(
+    repository: ForgeRepository,
+    commit: string,
+    path: string,
+  ): Promise<string | undefined> {
+    const directory = await locate(repository);
     const entry = (await findEntries(git, commit, [path], { directory })).get(path);
     if (entry?.type !== "blob" || entry.mode === SYMBOLIC_LINK) return undefined;
     if (entry.size > WORKFLOW_BYTES_MAX) return undefined;

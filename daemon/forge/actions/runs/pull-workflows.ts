@@ -10,7 +10,10 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import type { IssueId } from "../../../../storage/tables/forge/ids.ts";
 import { findIssueById, type ForgeIssue } from "../../../../storage/tables/forge/issues/issues.ts";
 import { findPull } from "../../../../storage/tables/forge/pulls/pulls.ts";
-import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
@@ -20,6 +23,7 @@ import type { ActingUser } from "../../caller.ts";
 import type { Compute } from "../../compute.ts";
 import type { OwnedRepository } from "../../events.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
+import { followMoves } from "../../git/run-in-folder.ts";
 import type { RunEngine } from "./advance-run.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { skipsRuns } from "./pushed-workflows.ts";
@@ -259,10 +263,10 @@ export function createPullWorkflows(deps: PullWorkflowsDeps) {
     { head, base }: PullCommits,
   ): () => Promise<readonly string[] | undefined> {
     let reading: Promise<readonly string[] | undefined> | undefined;
-    return () => (reading ??= read());
+    return () => (reading ??= followMoves(db, repository, read));
 
-    async function read(): Promise<readonly string[] | undefined> {
-      const directory = await deps.locate(repository);
+    async function read(current: ForgeRepository): Promise<readonly string[] | undefined> {
+      const directory = await deps.locate(current);
       // After the merge the base has the head, and the row keeps where they were apart.
       const known = mergeCommit === undefined ? "" : (await findPull(db, issueId))?.mergeBase;
       const ends = base && { before: base.id, after: head.id };

@@ -6,6 +6,7 @@ import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { readPushedPaths } from "../../git/commit-readers.ts";
+import { followMoves } from "../../git/run-in-folder.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import type { Compute } from "../../compute.ts";
@@ -120,7 +121,11 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps): PushSubscriber
       ...(change.before === undefined ? { create: toCreatePayload(change) } : {}),
     };
     const isBranch = change.ref.startsWith("refs/heads/");
-    const paths = isBranch ? await readPushedPaths(deps, repository, { change, pushed }) : [];
+    const paths = isBranch
+      ? await followMoves(deps.db, repository, (current) =>
+          readPushedPaths(deps, current, { change, pushed }),
+        )
+      : [];
     const toTrigger = (event: string, payload: Mapping, file: string): RunTrigger => ({
       owned,
       actor,

@@ -1,6 +1,8 @@
+import type { Database } from "../../../../storage/engine/database.ts";
 import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { followMoves } from "../../git/run-in-folder.ts";
 import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
@@ -10,6 +12,7 @@ const FILES_MAX = 200;
 const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
 
 export interface WorkflowFileDeps {
+  readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly parser: Pick<WorkflowParser, "parse">;
@@ -25,7 +28,15 @@ export interface WorkflowFiles {
 }
 
 /** Returns the workflow files of a commit. @throws GitError */
-export async function readWorkflowFiles(
+export function readWorkflowFiles(
+  deps: WorkflowFileDeps,
+  repository: ForgeRepository,
+  commit: string,
+): Promise<WorkflowFiles> {
+  return followMoves(deps.db, repository, (current) => readFiles(deps, current, commit));
+}
+
+async function readFiles(
   { git, locate }: WorkflowFileDeps,
   repository: ForgeRepository,
   commit: string,
