@@ -1,86 +1,26 @@
 import { expect } from "vitest";
-import { allEndpoints } from "../../daemon/contract/all.ts";
 import { apiOf } from "../../daemon/contract/api-of.ts";
-import { type Endpoint, eventStream } from "../../daemon/contract/endpoint.ts";
-import { toTag } from "../../daemon/http/openapi.ts";
-import type { TestDaemon, TestRequest } from "../support/daemon.ts";
-import { type Callers, createFuzzHome, type FuzzHome } from "../support/fuzz/fuzz-home.ts";
-import { createSeenValues, type SeenValues } from "../support/fuzz/seen-values.ts";
+import type { Endpoint } from "../../daemon/contract/endpoint.ts";
+import {
+  callersOf,
+  endpoints,
+  open,
+  paramsOf,
+  type Probe,
+  send,
+  type Sending,
+} from "../support/fuzz/declared-requests.ts";
+import { createFuzzHome } from "../support/fuzz/fuzz-home.ts";
 import { toBody } from "../support/forge/route-requests.ts";
 import { withDatabaseFile } from "../support/skip.ts";
 
 // Refusals that the contract declares for many operations occur: each is provoked by its kind of mistake, at every operation.
 
-const endpoints = (allEndpoints as readonly Endpoint[])
-  // Its answer does not end.
-  .filter(({ replies }) => replies[200] !== eventStream)
-  // What ends the right of a caller comes last.
-  .toSorted((one, other) => toPhase(one) - toPhase(other));
-
-function toPhase({ method, name }: Endpoint): number {
-  if (/logout|password|two_factor|totp|tokens?\.(?:delete|revoke)|sessions?\./.test(name)) return 2;
-  return method === "DELETE" || /rename|transfer/.test(name) ? 1 : 0;
-}
-
-/** A mistake in a request, beside which everything exists and fits. */
-interface Probe {
-  readonly caller: string;
-  /** Values in the path. */
-  readonly params?: Readonly<Record<string, string>>;
-  readonly query?: string;
-  readonly request?: TestRequest;
-}
-
-interface Sending {
-  readonly daemon: TestDaemon;
-  readonly callers: Callers;
-  readonly seen: SeenValues;
-}
-
-async function send(
-  { daemon, callers, seen }: Sending,
-  declared: Endpoint,
-  { caller, params = {}, query = "", request }: Probe,
-): Promise<{ readonly status: number; readonly json: unknown }> {
-  const tag = toTag(declared.name);
-  const path = declared.path.replace(/(\*{0,2}):(\w+)/g, (_, _several: string, name: string) =>
-    encodeURIComponent(params[name] ?? seen.choose(tag, name, 0) ?? "1"),
-  );
-  const { headers, ...body } = request ?? (declared.body === undefined ? {} : toBody(declared));
-  return daemon.request(path + query, {
-    method: declared.method,
-    headers: {
-      ...headers,
-      ...callers[caller],
-    },
-    ...body,
-  });
-}
-
-/** Starts a copy of the home and reads everything once, so that names and ids are known. */
-async function open(home: FuzzHome): Promise<Sending & AsyncDisposable> {
-  const { daemon, callers } = await home.start();
-  const sending = { daemon, callers, seen: createSeenValues() };
-  for (const declared of endpoints.filter(({ method }) => method === "GET"))
-    for (const caller of callersOf(declared)) {
-      const { status, json } = await send(sending, declared, { caller });
-      if (status === 200) sending.seen.read(toTag(declared.name), json);
-      if (status < 300) break;
-    }
-  return { ...sending, [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose]() };
-}
-
-/** Who may do the most. */
-function callersOf(declared: Endpoint): readonly string[] {
-  return apiOf(declared) === "forge"
-    ? ["user", "site administrator", "user by password", "anonymous"]
-    : ["vault user", "vault administrator", "vault user with cookie", "anonymous"];
-}
-
-const paramsOf = ({ path }: Endpoint) => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
-
 /** Names and ids of nothing, in the forms that paths have. */
 const missing = ["missing", "999999999", "00000000-0000-4000-8000-000000000000", "0".repeat(40)];
+
+/** Values that name nothing and have no form of a name. */
+const unfit = ["-", "..", "a b", ".hidden", "GITHUB_X", "\0", "x".repeat(300)];
 
 /** Mistakes that lead to a status, the most likely first. */
 const probesOf: Readonly<Record<number, (declared: Endpoint) => Iterable<Probe>>> = {
@@ -93,7 +33,19 @@ const probesOf: Readonly<Record<number, (declared: Endpoint) => Iterable<Probe>>
       ? ["narrow token", "public-only token", "other user", "user", "anonymous"]
       : ["machine token", "vault user", "vault administrator", "anonymous"]
     ).map((caller) => ({ caller })),
+  *400(declared) {
+    for (const name of paramsOf(declared).toReversed())
+      for (const value of unfit)
+        for (const caller of callersOf(declared)) yield { caller, params: { [name]: value } };
+    for (const query of queryMistakes(declared))
+      for (const caller of callersOf(declared)) yield { caller, query };
+    for (const json of bodyMistakes(declared))
+      for (const caller of callersOf(declared)) yield { caller, request: { json } };
+    if (declared.body !== undefined)
+      for (const caller of callersOf(declared)) yield { caller, request: { body: "{" } };
+  },
   *404(declared) {
+    yield { caller: "site administrator", query: "?sudo=missing" };
     for (const name of paramsOf(declared).toReversed())
       for (const value of missing)
         for (const caller of callersOf(declared)) yield { caller, params: { [name]: value } };
@@ -156,10 +108,11 @@ async function provoke(sending: Sending, status: number): Promise<string[]> {
 const elsewhere: readonly (readonly [status: number, operations: number])[] = [
   [401, 1],
   [423, 0],
-  [404, 90],
-  [403, 30],
+  [400, 26],
+  [404, 40],
+  [403, 21],
   // Last: values that do not fit end sessions as well.
-  [422, 180],
+  [422, 60],
 ];
 
 withDatabaseFile(

@@ -126,13 +126,24 @@ const pageSize = z.preprocess(
 /** `page` and `limit` of every list; invalid values count as absent, a larger limit as 50. */
 export const paging = { page: pageNumber, limit: pageSize };
 
+const unrefused = new WeakSet<z.ZodType>();
+
+/** Marks a value of a query that every text fits. */
+function fittingAnyText<S extends z.ZodType>(schema: S): S {
+  unrefused.add(schema);
+  return schema;
+}
+
+/** Whether a query can be refused: one of its values does not take every text. */
+export const canBeRefused = ({ shape }: z.ZodObject): boolean =>
+  Object.values(shape).some((schema) => !unrefused.has(schema as z.ZodType));
+
 /** The first occurrence of a text; absent is empty. */
-export const queryText = z.preprocess(first, z.string().default(""));
+export const queryText = fittingAnyText(z.preprocess(first, z.string().default("")));
 
 /** The same without white space around it. */
-export const trimmedQueryText = z.preprocess(
-  (value: QueryValue) => first(value)?.trim(),
-  z.string().default(""),
+export const trimmedQueryText = fittingAnyText(
+  z.preprocess((value: QueryValue) => first(value)?.trim(), z.string().default("")),
 );
 
 /** A word of a closed list: documented as an enumeration, validated by the route itself. */
@@ -146,16 +157,17 @@ export const queryWord = (words: readonly string[]) =>
   );
 
 /** True for the words that `isTrueWord` accepts, false for all others. */
-export const queryFlag = z.preprocess(
-  (value: QueryValue) => isTrueWord(first(value) ?? ""),
-  z.boolean(),
+export const queryFlag = fittingAnyText(
+  z.preprocess((value: QueryValue) => isTrueWord(first(value) ?? ""), z.boolean()),
 );
 
 /** Undefined, thus no filter, when absent or empty; otherwise as `queryFlag`. */
-export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
-  const word = first(value) ?? "";
-  return word === "" ? undefined : isTrueWord(word);
-}, z.boolean().optional());
+export const optionalQueryFlag = fittingAnyText(
+  z.preprocess((value: QueryValue) => {
+    const word = first(value) ?? "";
+    return word === "" ? undefined : isTrueWord(word);
+  }, z.boolean().optional()),
+);
 
 /** Anything other than a number is 0. */
 export const queryInteger = z.preprocess((value: QueryValue, context) => {

@@ -14,7 +14,7 @@ import {
   type ResourceBase,
   type Verbs,
 } from "../resource.ts";
-import { apiError, paging } from "./common.ts";
+import { apiError, canBeRefused, paging } from "./common.ts";
 
 /** Anyone may read; changes need a sign-in. Tokens need the scope for both. */
 export const openTo = <S extends ScopeCategory>(scope: S) =>
@@ -53,7 +53,7 @@ function refusalsOf(declared: Omit<Endpoint, "replies">): number[] {
     401,
     ...(gate.admits === "anyone" && gate.scope === undefined ? [] : [403]),
     ...(params === undefined ? [] : [404]),
-    ...((query ?? body) === undefined ? [] : [422]),
+    ...(body !== undefined || (query !== undefined && canBeRefused(query)) ? [422] : []),
     ...(changesRepository(declared) ? [423] : []),
     ...(limit === undefined ? [] : [429]),
   ];

@@ -131,7 +131,7 @@ export const linkPageEndpoints = {
         method: "GET",
         summary: "The page of a link: what it gives, or the form for its password",
         replies: pages,
-        refusesOnly: [422],
+        refusesOnly: [],
         apiOnly: "a browser opens it",
       }),
       unlockLink: operation({
@@ -149,7 +149,7 @@ export const linkPageEndpoints = {
         at: "download",
         summary: "The file of a link, or a ZIP archive of its files",
         replies: files,
-        refusesOnly: [422],
+        refusesOnly: [],
         apiOnly: "a browser or curl opens it",
       }),
       previewLink: operation({
@@ -158,7 +158,7 @@ export const linkPageEndpoints = {
         at: "preview",
         summary: "The file of a link in its place; not of a link with a limit of downloads",
         replies: files,
-        refusesOnly: [422],
+        refusesOnly: [],
         apiOnly: "the page of the link shows it",
       }),
     }),
@@ -177,7 +177,7 @@ export const linkPageEndpoints = {
         method: "GET",
         summary: "The form of a link that receives files",
         replies: pages,
-        refusesOnly: [422],
+        refusesOnly: [],
         apiOnly: "a browser opens it",
       }),
       unlockUploadLink: operation({

@@ -36,7 +36,6 @@ export const topicEndpoints = {
         method: "GET",
         summary: "List the topics that the caller sees: the own ones and the system's",
         replies: { 200: z.object({ items: z.array(topic), total: z.int().min(0) }) },
-        refuses: [422],
       }),
       createTopic: create(
         "Create a topic of your own; names are compared without case and accents",

@@ -104,6 +104,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.transfer.start": { new_owner: "mira" },
   "forge.tokens.create": { name: "changed", scopes: ["all"] },
   "vault.cloud.connections.edit": { display_name: "changed" },
+  "vault.topics.create_system": { name: "changed" },
   "vault.cloud.items.mkdir": { name: "changed" },
   "vault.cloud.items.rename": { name: "changed" },
   "vault.cloud.items.move": { target_folder_id: "" },

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +13,10 @@ export type Callers = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** A home with objects of every kind, of which each daemon under test gets a copy. */
 export interface FuzzHome extends AsyncDisposable {
-  /** Starts a daemon on a copy, with callers that are signed in. */
-  start(): Promise<{ readonly daemon: TestDaemon; readonly callers: Callers }>;
+  /** Starts a daemon on a copy, with callers that are signed in; `env` is settings beside those of the home. */
+  start(
+    env?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly daemon: TestDaemon; readonly callers: Callers }>;
 }
 
 /** Values for members and parameters, by their name, that exist in the home. */
@@ -61,6 +64,7 @@ export const existing: Readonly<Record<string, readonly string[]>> = {
   reference: ["latest"],
   file: ["r1/text.txt", "Home.md", "smile.png"],
   size: ["4"],
+  oid: [createHash("sha256").update("text").digest("hex")],
   secret: ["0".repeat(32)],
   provider: ["local_folder", "webdav", "google_drive"],
   date: ["2026-11-27"],
@@ -72,6 +76,14 @@ export const existing: Readonly<Record<string, readonly string[]>> = {
   password: [STRONG, "user-password"],
   email: ["mira@example.org"],
   color: ["#ff0000"],
+};
+
+/** The media type of Git LFS. */
+export const LFS = "application/vnd.git-lfs+json";
+const LARGE_FILE = {
+  text: "text",
+  size: 4,
+  oid: createHash("sha256").update("text").digest("hex"),
 };
 
 const FORGE_PASSWORD = "user-password";
@@ -92,10 +104,14 @@ export async function createFuzzHome(): Promise<FuzzHome> {
   const tokens = await fill(first, files);
   await first[Symbol.asyncDispose]();
   return {
-    async start() {
+    async start(more = {}) {
       const copy = await mkdtemp(join(tmpdir(), "croft-fuzz-"));
       await cp(home, copy, { recursive: true });
-      const daemon = await startTestDaemon({ env, home: copy, expectErrors: isFailedRequest });
+      const daemon = await startTestDaemon({
+        env: { ...env, ...more },
+        home: copy,
+        expectErrors: isFailedRequest,
+      });
       return {
         daemon: {
           ...daemon,
@@ -189,12 +205,22 @@ async function fill(daemon: TestDaemon, files: string): Promise<Tokens> {
       new_branch: branch,
     });
   await made("POST", `${path}/tags`, { tag_name: "v1", message: "first" });
+  let comment: { readonly id: number } = { id: 0 };
   for (const title of ["first", "second"]) {
     const issue = await made("POST", `${path}/issues`, { title, body: "text" });
-    await made("POST", `${path}/issues/${issue.number}/comments`, { body: "text @noah" });
+    comment = await made("POST", `${path}/issues/${issue.number}/comments`, { body: "text @noah" });
     await made("POST", `${path}/issues/${issue.number}/times`, { time: 60 });
   }
-  await made("POST", `${path}/pulls`, { title: "text", head: "pull", base: "main" });
+  const pull = await made("POST", `${path}/pulls`, { title: "text", head: "pull", base: "main" });
+  await made("POST", `${path}/pulls/${pull.number}/reviews`, {
+    body: "text",
+    event: "COMMENT",
+    comments: [{ path: "pull.txt", body: "text", new_position: 1 }],
+  });
+  await made("POST", "/user/applications/oauth2", {
+    name: "text",
+    redirect_uris: ["http://127.0.0.1/"],
+  });
   const label = await made("POST", `${path}/labels`, { name: "bug", color: "ff0000" });
   await made("POST", `${path}/milestones`, { title: "text" });
   await made("POST", "/orgs/works/labels", { name: "bug", color: "ff0000" });
@@ -219,11 +245,18 @@ async function fill(daemon: TestDaemon, files: string): Promise<Tokens> {
   const release = await made("POST", `${path}/releases`, { tag_name: "r1" });
   await made("POST", `${path}/wiki/new`, { title: "Home", content_base64: "eA==" });
   const token = people.tokenOf("mira");
-  for (const at of ["issues/1", `releases/${release.id}`]) {
+  for (const at of ["issues/1", `issues/comments/${comment.id}`, `releases/${release.id}`]) {
     const body = new FormData();
     body.append("attachment", new File(["text"], "text.txt"));
     await daemon.request(`/api/v1${path}/${at}/assets`, { method: "POST", body, token });
   }
+  const lfs = { method: "POST", token, headers: { Accept: LFS, "Content-Type": LFS } };
+  await daemon.request(`/mira/hut.git/info/lfs/objects/${LARGE_FILE.oid}/${LARGE_FILE.size}`, {
+    ...lfs,
+    method: "PUT",
+    body: LARGE_FILE.text,
+  });
+  await daemon.request("/mira/hut.git/info/lfs/locks", { ...lfs, body: '{"path":"text.bin"}' });
   await daemon.request("/api/packages/mira/generic/pack/1.0.0/text.txt", {
     method: "PUT",
     body: "text",

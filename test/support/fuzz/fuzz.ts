@@ -2,7 +2,6 @@ import { Agent, request as openRequest, type IncomingHttpHeaders } from "node:ht
 import fc from "fast-check";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
 import type { Endpoint } from "../../../daemon/contract/endpoint.ts";
-import { toTag } from "../../../daemon/http/openapi.ts";
 import type { Callers, FuzzHome } from "./fuzz-home.ts";
 import { type FuzzRequest, requestsTo, toTarget } from "./requests.ts";
 import { createSeenValues } from "./seen-values.ts";
@@ -120,7 +119,7 @@ function createSender(url: string, callers: Callers) {
     if (read === undefined) return { answer: undefined, description };
     const answer: FuzzAnswer = { ...read, isStrange, cpuMs: (user + system) / 1000 };
     if (answer.status < 300 && String(read.headers["content-type"]).includes("json"))
-      seen.read(toTag(declared.name), parse(answer.text));
+      seen.read(declared.name, parse(answer.text));
     return {
       answer,
       description: `${description} -> ${answer.status} ${answer.text.slice(0, 300)}`,

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import type { BodySpec, Endpoint } from "../../../daemon/contract/endpoint.ts";
-import { toTag } from "../../../daemon/http/openapi.ts";
 import { existing } from "./fuzz-home.ts";
 import { hostileBody, hostileHeaders, hostileJson, hostileSegment } from "./hostile-values.ts";
 import { valuesOf } from "./schema-values.ts";
@@ -82,7 +81,6 @@ export function toTarget(
   { declared, segments, query }: FuzzRequest,
   seen: SeenValues,
 ): { readonly target: string; readonly isStrange: boolean } {
-  const tag = toTag(declared.name);
   let isStrange = false;
   const path = declared.path.replace(/(\*{0,2}):(\w+)/g, (_, several: string, name: string) => {
     const chosen = segments[name];
@@ -90,7 +88,7 @@ export function toTarget(
       isStrange = true;
       return chosen.raw;
     }
-    const value = seen.choose(tag, name, chosen?.pick ?? 0) ?? "1";
+    const value = seen.choose(declared.name, name, chosen?.pick ?? 0) ?? "1";
     isStrange ||= /^\.{0,2}$/.test(value) || value.includes("/");
     const encoded = encodeURIComponent(value.toWellFormed());
     return several === "" ? encoded : encoded.replaceAll("%2F", "/");

@@ -1,3 +1,4 @@
+import { toTag } from "../../../daemon/http/openapi.ts";
 import { existing } from "./fuzz-home.ts";
 
 /** The values by which objects are named in paths, as far as answers have shown them. */
@@ -6,7 +7,7 @@ export type SeenValues = ReturnType<typeof createSeenValues>;
 /** Most values of one name of one resource: the newest count. */
 const VALUES_MAX = 12;
 
-/** Remembers names and ids in answers, by resource. */
+/** Remembers names and ids in answers, by the resource of the operation that gave them. */
 export function createSeenValues() {
   const byPlace = new Map<string, string[]>();
 
@@ -18,38 +19,46 @@ export function createSeenValues() {
     byPlace.set(place, values);
   }
 
-  function read(tag: string, value: unknown, depth: number): void {
+  function read(resource: string, value: unknown, depth: number): void {
     if (typeof value !== "object" || value === null || depth > 4) return;
     if (Array.isArray(value)) {
-      for (const each of value.slice(0, VALUES_MAX)) read(tag, each, depth + 1);
+      for (const each of value.slice(0, VALUES_MAX)) read(resource, each, depth + 1);
       return;
     }
     for (const [name, member] of Object.entries(value)) {
       const link = typeof member === "string" && /\/([sr])\/([\w-]{32})$/.exec(member);
-      if (link) remember(`links/${link[1] === "s" ? "download" : "upload"} secret`, link[2] ?? "");
+      if (link)
+        remember(`vault/links/${link[1] === "s" ? "download" : "upload"} secret`, link[2] ?? "");
       if (typeof member === "number" || (typeof member === "string" && member.length < 300))
-        remember(`${tag} ${name}`, String(member));
-      else read(tag, member, depth + 1);
+        remember(`${resource} ${name}`, String(member));
+      else read(resource, member, depth + 1);
     }
   }
 
-  return {
-    /** Remembers what an answer of a resource names. */
-    read: (tag: string, json: unknown) => read(tag, json, 0),
+  const valuesAt = (resource: string, name: string) =>
+    sourcesOf(name).flatMap((source) => byPlace.get(`${resource} ${source}`) ?? []);
 
-    /** Returns one of the values for a parameter of a path, by its place among them. */
-    choose(tag: string, name: string, pick: number): string | undefined {
+  return {
+    /** Remembers what an answer of an operation names. */
+    read: (operation: string, json: unknown) => read(toResource(operation), json, 0),
+
+    /** Returns one of the values for a parameter of an operation's path, by its place among them. */
+    choose(operation: string, name: string, pick: number): string | undefined {
+      const own = toResource(operation);
+      const named = toNamedResource(own, name);
       const values = [
         ...(existing[name] ?? []),
-        ...sourcesOf(name).flatMap((source) => byPlace.get(`${tag} ${source}`) ?? []),
-        ...(tag === "issues/comments" || existing[name] !== undefined
-          ? []
-          : sourcesOf(name).flatMap((source) => byPlace.get(`${toNoun(name)} ${source}`) ?? [])),
+        ...(named === undefined ? [] : valuesAt(named, name)),
+        // Last: `id` is that of another object where the parameter names a resource.
+        ...valuesAt(own, name),
       ];
       return values[pick % Math.max(values.length, 1)];
     },
   };
 }
+
+/** The resource of an operation, with its API: both have topics. */
+const toResource = (operation: string) => `${operation.split(".", 1)[0]}/${toTag(operation)}`;
 
 /** The members of answers that hold the values of a parameter. */
 function sourcesOf(name: string): readonly string[] {
@@ -59,17 +68,22 @@ function sourcesOf(name: string): readonly string[] {
 }
 
 /** The resource that a parameter names, where the operation belongs to another one. */
-function toNoun(name: string): string {
-  const nouns: Readonly<Record<string, string>> = {
-    connection_id: "cloud/connections",
-    document_id: "documents",
-    item_id: "cloud/items",
-    index: "issues",
-    team: "orgs/teams",
-    run: "repos/actions",
-    job_id: "repos/actions",
-    sha: "repos/commits",
-    attachment: "issues/attachments",
-  };
-  return nouns[name] ?? name;
+const namedResources: Readonly<Record<string, string>> = {
+  connection_id: "vault/cloud/connections",
+  document_id: "vault/documents",
+  item_id: "vault/cloud/items",
+  topic_id: "vault/topics",
+  invitation_id: "vault/admin/invitations",
+  index: "forge/issues",
+  team: "forge/orgs/teams",
+  run: "forge/repos/actions",
+  job_id: "forge/repos/actions",
+  attachment: "forge/issues/attachments",
+};
+
+function toNamedResource(own: string, name: string): string | undefined {
+  // The ids of comments and of reviews of a repository are listed by others.
+  if (name === "id" && own === "forge/pulls/review_lines") return "forge/pulls/reviews";
+  if (name === "sha") return "forge/repos/commits";
+  return namedResources[name];
 }

@@ -2,12 +2,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import { type Database, type Queries, StorageError } from "../../../storage/engine/database.ts";
 
-// A database that is busy once, at a chosen statement of a chosen request. Statements of jobs and of other requests do not
+// A database that is busy, or full, once, at a chosen statement of a chosen request. Statements of jobs and of other requests do not
 // count, so each attempt meets the same statements.
 
 /** The statements of the requests that were sent during one call of `failingAt`. */
 interface Attempt {
   readonly failsAt: number;
+  readonly failure: StorageError;
   count: number;
   isOver: boolean;
   hasFailed: boolean;
@@ -32,7 +33,7 @@ export function withBusyStatements<T extends Database>(db: T): T {
         const queries = toQueries(tx, () => attempt);
         const result = await work({ ...tx, ...queries });
         // A transaction whose statement failed is rolled back, even if the failure was caught; and its commit may fail.
-        if (attempt?.hasFailed === true && !attempt.isOver) throw busy();
+        if (attempt?.hasFailed === true && !attempt.isOver) throw attempt.failure;
         step(attempt);
         return result;
       });
@@ -47,12 +48,16 @@ export function withBusyStatements<T extends Database>(db: T): T {
   });
 }
 
-/** Sends requests whose statement number `failsAt` finds the database busy. `hasFailed` is false when there were fewer. */
+/**
+ * Sends requests whose statement number `failsAt` finds the database busy, or fails otherwise. `hasFailed` is false when there
+ * were fewer.
+ */
 export async function failingAt<T>(
   failsAt: number,
   send: () => Promise<T>,
+  failure: StorageError = new StorageError("busy", "injected: another process holds the database"),
 ): Promise<{ readonly result: T; readonly hasFailed: boolean }> {
-  const attempt: Attempt = { failsAt, count: 0, isOver: false, hasFailed: false };
+  const attempt: Attempt = { failsAt, failure, count: 0, isOver: false, hasFailed: false };
   current = attempt;
   try {
     return { result: await send(), hasFailed: attempt.hasFailed };
@@ -87,7 +92,5 @@ function step(attempt: Attempt | undefined): void {
   attempt.count += 1;
   if (attempt.count !== attempt.failsAt) return;
   attempt.hasFailed = true;
-  throw busy();
+  throw attempt.failure;
 }
-
-const busy = () => new StorageError("busy", "injected: another process holds the database");

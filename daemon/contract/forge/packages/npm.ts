@@ -15,6 +15,7 @@ const gate = openTo("package");
 /** Every operation may give these; a registry has no 422 for what npm itself sends. */
 const refused = [400, 401, 403, 404] as const;
 const writing = { refusesOnly: [...refused, 409, 413, 507], apiOnly } as const;
+const removing = { refusesOnly: [...refused, 409], apiOnly } as const;
 const reading = { refusesOnly: refused, apiOnly } as const;
 
 /** A name, or a scope and a name if they are separate segments. */
@@ -83,7 +84,7 @@ const packageOperations = ({ label, at }: NameForm) =>
         params: packageParams.extend({ revision: z.string() }),
         summary: "Unpublish a package with all its versions",
         replies: { 200: done },
-        ...writing,
+        ...removing,
       }),
       deleteTarball: operation({
         as: "delete_tarball",
@@ -92,7 +93,7 @@ const packageOperations = ({ label, at }: NameForm) =>
         params: packageParams.extend({ filename: z.string(), revision: z.string() }),
         summary: "Unpublish the version of a tarball",
         replies: { 200: done },
-        ...writing,
+        ...removing,
       }),
     }),
   );
@@ -123,7 +124,8 @@ const tagOperations = ({ label, at }: NameForm) =>
         summary: "Set a distribution tag to a version",
         body: jsonBody,
         replies: { 200: done },
-        ...writing,
+        refusesOnly: [...refused, 413, 507],
+        apiOnly,
       }),
       deleteTag: operation({
         as: "delete",
@@ -131,7 +133,7 @@ const tagOperations = ({ label, at }: NameForm) =>
         item: true,
         summary: "Delete a distribution tag",
         replies: { 200: done },
-        ...writing,
+        ...reading,
       }),
     }),
   );

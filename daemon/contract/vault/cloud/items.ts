@@ -11,6 +11,7 @@ import {
   listing,
   perMinute,
   refusals,
+  removalRefusals,
 } from "./shapes.ts";
 import { detail, queryFlag, queryInteger, uuid } from "../common.ts";
 
@@ -210,7 +211,7 @@ export const cloudItemEndpoints = resource(
       summary:
         "Delete an item at once, into the provider's trash where it has one; If-Match may have the etag that it must still have",
       params: itemParams,
-      replies: { 200: deleted, ...refusals },
+      replies: { 200: deleted, ...removalRefusals },
       limit: perMinute,
       refusesOnly: [],
     }),

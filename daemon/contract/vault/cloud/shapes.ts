@@ -199,17 +199,19 @@ export const listing = z.object({
   next_cursor: z.string().nullable(),
 });
 
-/** The failures of a change. 401 and 422 are typed when the provider reports them, else they have `detail`. */
-export const refusals = {
+/** The failures of a removal. 401 and 422 are typed when the provider reports them, else they have `detail`. */
+export const removalRefusals = {
   401: z.union([failure, detail]),
   403: detail,
   404: detail,
   409: failure,
-  413: detail,
   422: z.union([failure, detail]),
   429: detail,
   503: z.union([failure, detail]),
 } as const;
+
+/** The failures of a change with a body. */
+export const refusals = { ...removalRefusals, 413: detail } as const;
 
 /** Settings or credentials by name. */
 export const settingsMap = z.record(

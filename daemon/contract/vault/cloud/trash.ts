@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { vaultUser } from "../../endpoint.ts";
-import { connectionParams, perMinute, refusals, failure } from "./shapes.ts";
+import { connectionParams, perMinute, refusals, removalRefusals, failure } from "./shapes.ts";
 import { detail, time } from "../common.ts";
 
 /** The provider's own id of a deleted item. */
@@ -76,7 +76,7 @@ export const cloudTrashEndpoints = resource(
       as: "empty",
       method: "DELETE",
       summary: "Remove deleted items permanently, as many as one request can; it can be repeated",
-      replies: { 200: emptied, ...refusals },
+      replies: { 200: emptied, ...removalRefusals },
       refusesOnly: [],
     }),
   }),

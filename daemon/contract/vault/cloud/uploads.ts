@@ -2,7 +2,14 @@ import { z } from "zod";
 import { resource } from "../resource.ts";
 import { stream, vaultUser } from "../../endpoint.ts";
 import { time, uuid } from "../common.ts";
-import { connectionParams, folderRef, itemName, perMinute, refusals } from "./shapes.ts";
+import {
+  connectionParams,
+  folderRef,
+  itemName,
+  perMinute,
+  refusals,
+  removalRefusals,
+} from "./shapes.ts";
 import { nameTaken, uploaded } from "./items.ts";
 
 /** Largest size that a client may announce; the setting `max_upload_bytes` is far below. */
@@ -67,7 +74,10 @@ export const cloudUploadEndpoints = resource(
       method: "DELETE",
       item: true,
       summary: "Discard an upload that is not complete",
-      replies: { 200: z.object({ kind: z.literal("cancelled"), upload_id: uuid }), ...refusals },
+      replies: {
+        200: z.object({ kind: z.literal("cancelled"), upload_id: uuid }),
+        ...removalRefusals,
+      },
       refusesOnly: [],
       apiOnly: "an upload of the command line that is not resumed expires by itself",
     }),
