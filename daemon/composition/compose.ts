@@ -1,6 +1,5 @@
 import { hasConnections } from "../../storage/tables/vault/pending-work.ts";
 import { deleteExpiredPasswordResets } from "../../storage/tables/forge/accounts/password-resets.ts";
-import { deleteExpiredWebSessions } from "../../storage/tables/forge/accounts/web-sessions.ts";
 import { listPushes } from "../../storage/tables/forge/repositories/pushes.ts";
 import { deleteExpiredUploads } from "../../storage/tables/vault/documents/uploads.ts";
 import { toTaskList } from "../forge/cron/gitea-tasks.ts";
@@ -169,7 +168,12 @@ function createUpkeep(
           return deleteExpiredSessions(db, clock());
         },
       },
-      { deleteExpired: () => deleteExpiredWebSessions(db, clock()) },
+      {
+        async deleteExpired() {
+          const { deleteExpiredSessions } = await import("../forge/pages/sessions.ts");
+          return deleteExpiredSessions(db, clock());
+        },
+      },
       { deleteExpired: () => deleteExpiredPasswordResets(db, clock()) },
     ],
     objects,

@@ -5,6 +5,7 @@ import type { Database, Transaction } from "../../storage/engine/database.ts";
 import { isConflict } from "../../storage/engine/database.ts";
 import {
   claimJobs,
+  correctRunTimes,
   deleteJob,
   findJob,
   insertJob,
@@ -70,6 +71,8 @@ export type JobQueue = ReturnType<typeof createJobQueue>;
 /** Maximum length of a payload in characters of JSON: bytes belong in files. */
 export const PAYLOAD_CHARACTERS_MAX = 262_144;
 const COMMIT_MS = 50;
+/** Clocks of several daemons differ by less than this; a clock that goes back by more was set. */
+const CLOCKS_DIFFER_MS = 60_000;
 
 interface Running {
   readonly job: JobRecord;
@@ -249,6 +252,7 @@ export function createJobQueue(options: JobQueueOptions) {
     if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) {
       return;
     }
+    if (now < leasesCheckedAt - CLOCKS_DIFFER_MS) await correctTimes();
     await renew(now);
     await recover(now);
     leasesCheckedAt = now;
@@ -270,8 +274,15 @@ export function createJobQueue(options: JobQueueOptions) {
     }
   }
 
+  /** Brings jobs nearer that wait for the time of a clock that was ahead: their schedules would never run again. */
+  async function correctTimes(): Promise<void> {
+    const corrected = await db.transaction((tx) => correctRunTimes(tx, tx.now + CLOCKS_DIFFER_MS));
+    if (corrected > 0) log.warn({ jobs: corrected }, "the clock was set back: jobs run earlier");
+  }
+
   async function recover(until: number): Promise<void> {
-    for (const claimed of await listLapsedClaims(db, until)) {
+    const longest = clock() + leaseMs + CLOCKS_DIFFER_MS;
+    for (const claimed of await listLapsedClaims(db, until, longest)) {
       await runner.reclaim(claimed, await findKind(claimed.kind));
     }
   }
@@ -311,6 +322,7 @@ export function createJobQueue(options: JobQueueOptions) {
     /** Starts running jobs, beginning with those that a crash interrupted. */
     async start(): Promise<void> {
       await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
+      await correctTimes();
       state = "started";
       lookedAt = clock();
       wake();

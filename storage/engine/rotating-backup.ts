@@ -69,8 +69,11 @@ async function writeCopy(
   const path = join(folder, name);
   await rename(half, path);
   await syncFolder(folder);
-  const copies = (await readdir(folder)).filter((name) => form.test(name)).toSorted();
-  for (const old of copies.slice(0, Math.max(0, copies.length - count)))
+  // Keeps the new copy even when the clock was set back and older copies have later names.
+  const others = (await readdir(folder))
+    .filter((other) => form.test(other) && other !== name)
+    .toSorted();
+  for (const old of others.slice(0, Math.max(0, others.length + 1 - count)))
     await rm(join(folder, old), { force: true });
   return path;
 }

@@ -14,6 +14,7 @@ import {
   type ForgeUser,
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { INVITATION_SECONDS } from "../../contract/invitations.ts";
 import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -115,10 +116,7 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
           const user = await findUserById(tx, found.userId);
           if (user === undefined || !mayReset(user)) return;
           const earlier = await findPasswordReset(tx, { userId: user.id });
-          if (earlier !== undefined && earlier.expiresAt - LINK_MS > tx.now - MAIL_INTERVAL_MS)
-            return;
-          // The link of an invitation stays valid.
-          if (earlier !== undefined && earlier.expiresAt > tx.now + LINK_MS) return;
+          if (earlier !== undefined && mayNotReplace(earlier, tx.now)) return;
           await putResetLink(tx, user, { token, expiresAt: tx.now + LINK_MS });
           await deps.queueMail(tx, toMail(user, token));
         });
@@ -201,3 +199,10 @@ const toMark = ({ passwordHash, email }: ForgeUser): string =>
   hash("sha256", `${email}\n${passwordHash}`, "hex");
 
 const badLink = () => new AppError("invalid_argument", "the link is invalid, expired or used");
+
+/** A link that was mailed a moment ago stays valid, and so does that of an invitation. */
+function mayNotReplace({ expiresAt }: PasswordReset, now: number): boolean {
+  // The clock was ahead when it was mailed.
+  if (expiresAt > now + INVITATION_SECONDS * 1000) return false;
+  return expiresAt - LINK_MS > now - MAIL_INTERVAL_MS || expiresAt > now + LINK_MS;
+}

@@ -23,7 +23,7 @@ import type { Log } from "../../utilities/logging.ts";
 import type { ForgeEvents, RefChange } from "../events.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { FolderMoves } from "../repositories/folder-moves.ts";
-import { toNextSync } from "../repositories/mirror-interval.ts";
+import { BEYOND_INTERVAL_MS, toNextSync } from "../repositories/mirror-interval.ts";
 import { workInFolder } from "../repositories/work-in-folder.ts";
 import { type CredentialSeals, toGitRemote } from "./remote-address.ts";
 import { type Remotes, RemoteUnusable } from "./remotes.ts";
@@ -79,7 +79,11 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
     /** Enqueues the mirrors that are due. */
     async enqueueDue(): Promise<void> {
       await db.transaction(async (tx) => {
-        for (const mirror of await listDueMirrors(tx, tx.now, DUE_MAX)) {
+        const due = await listDueMirrors(tx, tx.now, {
+          waitMs: BEYOND_INTERVAL_MS,
+          limit: DUE_MAX,
+        });
+        for (const mirror of due) {
           await syncSoon(tx, mirror);
           // A run of the task while the job waits does not enqueue it again.
           await updateMirror(tx, mirror.id, { nextAt: toNextSync(mirror, tx.now) });

@@ -44,6 +44,11 @@ export interface SessionsDeps {
   readonly signInAttempts: Pick<SignInAttempts, "countCode">;
 }
 
+/** Deletes expired sessions. Returns how many. */
+export function deleteExpiredSessions(db: Database, now: number): Promise<number> {
+  return deleteExpiredWebSessions(db, { now, latest: now + SESSION_MS });
+}
+
 /** Browser sessions of the pages. */
 export function createSessions(deps: SessionsDeps) {
   const { db, clock, random, authentication, ownPassword, secondFactors, signInAttempts } = deps;
@@ -143,7 +148,7 @@ export function createSessions(deps: SessionsDeps) {
     },
 
     /** Deletes expired sessions. Returns how many. */
-    deleteExpired: (): Promise<number> => deleteExpiredWebSessions(db, clock()),
+    deleteExpired: (): Promise<number> => deleteExpiredSessions(db, clock()),
   };
 
   async function getUser(userId: UserId): Promise<ForgeUser> {

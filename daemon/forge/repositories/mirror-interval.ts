@@ -23,6 +23,8 @@ const INTERVAL_SECONDS_MAX = 366 * 86_400;
 const BACKOFF_MS_MAX = 7 * 86_400_000;
 /** Mirrors of one interval are not due in the same moment. */
 const SPREAD_MS = 60_000;
+/** More than the time between two attempts exceeds the interval of a mirror. */
+export const BEYOND_INTERVAL_MS = BACKOFF_MS_MAX + 2 * SPREAD_MS;
 
 /**
  * Reads an interval such as `8h0m0s`; empty is the usual one, and 0 means only on request. Refuses with `code` any other text

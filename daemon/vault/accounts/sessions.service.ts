@@ -2,6 +2,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   deleteSessionsExpiredBefore,
+  shortenSessions,
   endSession,
   endSessions,
   findRefreshToken,
@@ -14,7 +15,7 @@ import { AppError, assertNever } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 import type { Client } from "./client.ts";
-import { REFRESH_SECONDS } from "./refresh-cookie.ts";
+import { REFRESH_SECONDS, REMEMBERED_SECONDS } from "./refresh-cookie.ts";
 import { badCredentials } from "./refusals.ts";
 import {
   hashRefreshToken,
@@ -28,8 +29,9 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 /** Retention of an expired session, during which its tokens are distinguished from unknown ones. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Deletes the rows of sessions that expired long ago and returns how many. */
-export function deleteExpiredSessions(db: Database, now: number): Promise<number> {
+/** Deletes the rows of sessions that expired long ago and returns how many. No session lives longer than a new one. */
+export async function deleteExpiredSessions(db: Database, now: number): Promise<number> {
+  await db.transaction((tx) => shortenSessions(tx, now + REMEMBERED_SECONDS * 1000));
   return deleteSessionsExpiredBefore(db, now - KEPT_MS);
 }
 

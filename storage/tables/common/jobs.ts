@@ -247,14 +247,34 @@ export async function renewLeases(
   return new Set(rows.map(({ id }) => id));
 }
 
+/**
+ * Corrects what a clock that was ahead wrote: waiting jobs written after `until`, which lies in the future, keep their delay and
+ * count it from `tx.now`. Returns how many.
+ */
+export async function correctRunTimes(tx: Transaction, until: number): Promise<number> {
+  return jobs.update(tx, sql`state = 'waiting' AND updated_at > ${until}`, {
+    runAt: sql`run_at - updated_at + ${tx.now}`,
+    updatedAt: tx.now,
+  });
+}
+
 /** A claim whose lease has expired. */
 export type LapsedClaim = Claim & { readonly kind: string };
 
-/** Returns the claims whose leases expired at or before `until`: their process has ended or hangs. */
-export async function listLapsedClaims(db: Queries, until: number): Promise<LapsedClaim[]> {
+/**
+ * Returns the claims whose leases expired at or before `until`: their process has ended or hangs. So has that of a lease which
+ * ends after `longest`, later than any that is renewed: a clock was ahead.
+ */
+export async function listLapsedClaims(
+  db: Queries,
+  until: number,
+  longest: number,
+): Promise<LapsedClaim[]> {
   const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
-    "SELECT id, kind, lease_owner, attempts FROM jobs WHERE state = 'running' AND leased_until <= ?",
+    `SELECT id, kind, lease_owner, attempts FROM jobs
+     WHERE state = 'running' AND (leased_until <= ? OR leased_until > ?)`,
     until,
+    longest,
   );
   return rows.map((row) => ({
     id: row.id,

@@ -62,7 +62,9 @@ export async function deleteDavLocks(
   if (tokens.length > 0) await locks.delete(db, { userId, token: tokens });
 }
 
-/** Deletes the locks of all users that have expired. */
+/** Deletes the locks of all users that have expired. Shortens those that a clock which was ahead made too long. */
 export async function deleteExpiredDavLocks(tx: Transaction): Promise<void> {
   await locks.delete(tx, sql`expires_at <= ${tx.now}`);
+  const latest = sql`${tx.now} + seconds * 1000`;
+  await locks.update(tx, sql`expires_at > ${tx.now} + seconds * 1000`, { expiresAt: latest });
 }

@@ -163,6 +163,16 @@ export async function listLiveSessions(
   return { sessions: rows, total };
 }
 
+/** Shortens sessions and refresh tokens that end after `latest`, as they began by a clock that was ahead. */
+export async function shortenSessions(tx: Transaction, latest: number): Promise<void> {
+  await sessions.update(tx, sql`expires_at > ${latest}`, { expiresAt: latest });
+  await tx.run(
+    "UPDATE vault_refresh_tokens SET expires_at = ? WHERE expires_at > ?",
+    latest,
+    latest,
+  );
+}
+
 /** Deletes the sessions that expired before `time` with their tokens. Returns how many. */
 export async function deleteSessionsExpiredBefore(db: Queries, time: number): Promise<number> {
   return sessions.delete(db, sql`expires_at < ${time}`);

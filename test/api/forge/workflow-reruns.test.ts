@@ -329,6 +329,26 @@ describe("by the clock", () => {
     expect(await repository.runs()).toHaveLength(4);
   });
 
+  test("a schedule whose next time a clock that was a year ahead has set comes back with the clock", async () => {
+    const repository = await newRepository("set-back");
+    ahead += 365 * 86_400_000;
+    const timed = `on: { schedule: [{ cron: "11 * * * *" }] }\njobs: { a: ${job("x")} }\n`;
+    await repository.push({
+      "timed.yml": timed,
+      "other.yml": `on: push\njobs: { a: ${job("x")} }`,
+    });
+    await repository.waitForRuns(1);
+    await runTask("start_schedule_tasks");
+    ahead -= 365 * 86_400_000;
+    await runTask("start_schedule_tasks");
+    expect(await repository.runs()).toHaveLength(1);
+    ahead += 3_600_000;
+    await runTask("start_schedule_tasks");
+    await runTask("start_schedule_tasks");
+    const runs = await repository.runs();
+    expect(runs.map(({ event }) => event)).toEqual(["schedule", "push"]);
+  });
+
   test("a job is ended after its timeout-minutes, and after a day without a runner", async () => {
     const repository = await newRepository("slow");
     await repository.push({

@@ -45,18 +45,30 @@ export function parseIgnoreRule(line: string, folder: string): IgnoreRule | unde
   };
 }
 
-/** Whether a rule matches a path, given as its names. */
-export function matchesRule(rule: IgnoreRule, names: readonly Name[], isFolder: boolean): boolean {
+/** Counts the steps of comparisons, each of a character or a name. */
+export interface MatchWork {
+  steps: number;
+}
+
+/** Whether a rule matches a path, given as its names. Adds its steps to `work`. */
+export function matchesRule(
+  rule: IgnoreRule,
+  names: readonly Name[],
+  { isFolder, work }: { readonly isFolder: boolean; readonly work: MatchWork },
+): boolean {
   if (rule.isOfFolders && !isFolder) return false;
-  return matchesAll(rule.segments, names, matchesName);
+  return matchesAll(
+    rule.segments,
+    names,
+    (pattern, name) => matchesAll(pattern, name, acceptsCharacter, work),
+    work,
+  );
 }
 
 /** The characters of one name of a path. */
 export type Name = readonly string[];
 
-function matchesName(pattern: Exclude<PathPart, "**">, name: Name): boolean {
-  return matchesAll(pattern, name, (accepts, character) => accepts(character));
-}
+const acceptsCharacter = (accepts: Exclude<NamePart, "*">, character: string) => accepts(character);
 
 /**
  * Whether a sequence of patterns matches a sequence of items. Only the last wildcard, a text, is ever extended: what those before
@@ -66,10 +78,12 @@ function matchesAll<Pattern extends object, Item>(
   patterns: readonly (Pattern | string)[],
   items: readonly Item[],
   accepts: (pattern: Pattern, item: Item) => boolean,
+  work: MatchWork,
 ): boolean {
   let [at, item] = [0, 0];
   let last: { readonly at: number; item: number } | undefined;
   while (item < items.length) {
+    work.steps += 1;
     const pattern = patterns[at];
     if (typeof pattern === "string") {
       last = { at, item };

@@ -2,6 +2,7 @@ import { CliError } from "../../../errors.ts";
 import {
   type IgnoreRule,
   matchesRule,
+  type MatchWork,
   type Name,
   parseIgnoreRule,
   RULE_CHARACTERS_MAX,
@@ -12,6 +13,16 @@ export const IGNORE_FILE = ".croftignore";
 
 /** Largest file of rules in bytes: each name is compared with all rules. */
 export const IGNORE_BYTES_MAX = 256 * 1024;
+
+/** Largest files of rules of one side in bytes, all together: they are kept while the sync runs. */
+export const RULES_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Steps of comparing paths with rules that a sync may take, at the start and for each path: rules of somebody else with many `*`
+ * must not hold the command for hours. A hundred usual rules take some thousand steps for a path.
+ */
+const STEPS_FIRST = 200_000_000;
+const STEPS_PER_PATH = 200_000;
 
 /** The flags of every sync that leaves out files. */
 export const filterFlags = {
@@ -32,7 +43,8 @@ function collect(pattern: string, previous: readonly string[] | undefined): read
 /** Decides which files and folders a sync leaves out. A rule of either side leaves a path out at both. */
 export interface SyncFilter {
   /**
-   * Returns whether a path with slashes is left out, by a rule for it or for a folder above it.
+   * Returns whether a path with slashes is left out, by a rule for it or for a folder above it. Throws `unsupported` when the
+   * rules take too long for the paths so far.
    */
   isIgnored(path: string, isFolder: boolean): boolean;
   /** Adds the text of an `IGNORE_FILE` in `folder`, empty for the top. Those of the folders above it come first. */
@@ -45,17 +57,33 @@ type Side = "one" | "other";
 export function createSyncFilter({
   exclude = [],
   include = [],
+  stepsFirst = STEPS_FIRST,
 }: {
   readonly exclude?: readonly string[] | undefined;
   readonly include?: readonly string[] | undefined;
+  readonly stepsFirst?: number;
 }): SyncFilter {
   const ofCommand = [...exclude, ...include.map((pattern) => `!${pattern}`)].flatMap((pattern) =>
     toRules(pattern.normalize("NFC"), "", "a pattern"),
   );
-  const rules: Record<Side, IgnoreRule[]> = { one: [], other: [] };
+  const rules: Record<Side, Map<string, IgnoreRule[]>> = { one: new Map(), other: new Map() };
+  const bytes: Record<Side, number> = { one: 0, other: 0 };
+  const work: MatchWork = { steps: 0 };
+  let stepsMax = stepsFirst;
   const matches = (side: Side, names: readonly Name[], isFolder: boolean) => {
-    const isMatch = (rule: IgnoreRule) => matchesRule(rule, names, isFolder);
-    const last = ofCommand.findLast(isMatch) ?? rules[side].findLast(isMatch);
+    const isMatch = (rule: IgnoreRule) => {
+      const isMatching = matchesRule(rule, names, { isFolder, work });
+      if (work.steps > stepsMax)
+        throw new CliError(
+          "unsupported",
+          `the rules of ${IGNORE_FILE} take too long to compare: use fewer of them, with fewer *`,
+        );
+      return isMatching;
+    };
+    let last = ofCommand.findLast(isMatch);
+    // The deepest folder first: its rules come after those of the folders above it.
+    for (let depth = names.length - 1; last === undefined && depth >= 0; depth -= 1)
+      last = rules[side].get(toPath(names.slice(0, depth)))?.findLast(isMatch);
     return last !== undefined && !last.isNegative;
   };
   const decide = (names: readonly Name[], isFolder: boolean) =>
@@ -63,7 +91,7 @@ export function createSyncFilter({
   let folders = new Map<string, boolean>();
   const isFolderIgnored = (names: readonly Name[]): boolean => {
     if (names.length === 0) return false;
-    const key = names.map((name) => name.join("")).join("/");
+    const key = toPath(names);
     const known = folders.get(key);
     if (known !== undefined) return known;
     const isIgnored = isFolderIgnored(names.slice(0, -1)) || decide(names, true);
@@ -72,6 +100,7 @@ export function createSyncFilter({
   };
   return {
     isIgnored(path, isFolder) {
+      stepsMax += STEPS_PER_PATH;
       const names = path
         .normalize("NFC")
         .split("/")
@@ -83,16 +112,25 @@ export function createSyncFilter({
       const file = `${folder === "" ? "" : `${folder}/`}${IGNORE_FILE}`;
       if (Buffer.byteLength(text) > IGNORE_BYTES_MAX)
         throw new CliError("unsupported", `${file} is larger than ${IGNORE_BYTES_MAX} bytes`);
+      bytes[side] += Buffer.byteLength(text);
+      if (bytes[side] > RULES_BYTES_MAX)
+        throw new CliError(
+          "unsupported",
+          `all ${IGNORE_FILE} together are larger than ${RULES_BYTES_MAX} bytes`,
+        );
       const lines = text
         .normalize("NFC")
         .replace(/^\ufeff/, "")
         .split(/\r?\n/);
-      const added = lines.flatMap((line) => toRules(line, folder.normalize("NFC"), file));
-      rules[side].push(...added);
+      const below = folder.normalize("NFC");
+      const added = lines.flatMap((line) => toRules(line, below, file));
+      rules[side].set(below, [...(rules[side].get(below) ?? []), ...added]);
       folders = new Map();
     },
   };
 }
+
+const toPath = (names: readonly Name[]) => names.map((name) => name.join("")).join("/");
 
 function toRules(line: string, folder: string, source: string): readonly IgnoreRule[] {
   if (line.length > RULE_CHARACTERS_MAX)

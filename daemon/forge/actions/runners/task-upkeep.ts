@@ -36,6 +36,8 @@ export function createTaskUpkeep({
   readonly clock: () => number;
   readonly engine: RunEngine;
 }): readonly CronTask[] {
+  /** When silent tasks were last looked for; undefined since the start. */
+  let lookedAt: number | undefined;
   return [
     { ...forgeTasks.stop_zombie_tasks, run: failSilent },
     { ...forgeTasks.stop_endless_tasks, run: stopOverdue },
@@ -43,13 +45,22 @@ export function createTaskUpkeep({
     { ...forgeTasks.cancel_abandoned_jobs, run: cancelAbandoned },
   ];
 
-  /** Ends the tasks whose runner has not reported for ten minutes or was deleted. */
+  /**
+   * Ends the tasks whose runner has not reported for ten minutes or was deleted. None when it could not report: the machine
+   * slept, or the clock was set. The next run ends those that have not reported since.
+   */
   async function failSilent(): Promise<void> {
-    const silent = await listSilentTasks(db, clock() - SILENT_MS, SILENT_PAGE);
-    for (const { id } of silent)
+    const sinceMs = clock() - (lookedAt ?? clock());
+    lookedAt = clock();
+    if (sinceMs >= SILENT_MS || sinceMs < 0) return;
+    const heard = { after: clock() - SILENT_MS, before: clock() + SILENT_MS };
+    for (const { id } of await listSilentTasks(db, heard, SILENT_PAGE))
       await db.transaction(async (tx) => {
         const task = await findTask(tx, id);
-        const isSilent = task?.runnerId === undefined || task.reportedAt < clock() - SILENT_MS;
+        const isSilent =
+          task?.runnerId === undefined ||
+          task.reportedAt < heard.after ||
+          task.reportedAt > heard.before;
         if (task === undefined || isFinal(task.status) || !isSilent) return;
         await finishTask(tx, engine, task, task.status === "cancelling" ? "cancelled" : "failure");
         await updateTask(tx, task.id, { isLogSealed: true });

@@ -10,6 +10,7 @@ import {
   deleteSchedule,
   listDisabledWorkflows,
   listDueSchedules,
+  listSchedulesAfter,
   moveSchedule,
   replaceSchedules,
 } from "../../../../storage/tables/forge/actions/workflows.ts";
@@ -45,6 +46,8 @@ export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
 
 export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
   const { db, clock, parser, findCommit, starter, resolveCalls } = deps;
+  /** When the times of all schedules were last compared with the clock; never since the start. */
+  let comparedAt = Infinity;
   return {
     /**
      * Replaces the schedules and the events of a repository by those of the files of its default branch. Returns false, and
@@ -74,6 +77,8 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
 
     /** Starts the due schedules, each once even when it is several times overdue. */
     async startDue(signal: AbortSignal): Promise<void> {
+      if (clock() < comparedAt) await bringForward(signal);
+      comparedAt = clock();
       for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
         const due = await listDueSchedules(db, clock(), PAGE);
         for (const schedule of due) await start(schedule);
@@ -81,6 +86,19 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       }
     },
   };
+
+  /** Moves schedules whose next time is that of a clock which was ahead: they would wait until the clock is there again. */
+  async function bringForward(signal: AbortSignal): Promise<void> {
+    let page: readonly ActionSchedule[] = [];
+    do {
+      page = await listSchedulesAfter(db, page.at(-1)?.id ?? 0, PAGE);
+      for (const schedule of page) {
+        const next = nextCronTime(schedule.cron, clock());
+        if (next === undefined || next >= schedule.nextAt) continue;
+        await db.transaction((tx) => moveSchedule(tx, schedule, next));
+      }
+    } while (page.length === PAGE && !signal.aborted);
+  }
 
   async function start(schedule: ActionSchedule): Promise<void> {
     const next = nextCronTime(schedule.cron, clock());

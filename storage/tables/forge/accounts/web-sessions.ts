@@ -78,7 +78,14 @@ export async function deleteOtherWebSessions(
   await sessions.delete(db, sql`user_id = ${userId} AND id <> ${kept}`);
 }
 
-/** Deletes the sessions that ended before a moment. Returns how many. */
-export function deleteExpiredWebSessions(db: Queries, before: number): Promise<number> {
-  return sessions.delete(db, sql`expires_at < ${before}`);
+/**
+ * Deletes the sessions that have ended. Returns how many. Shortens those that end after `latest`, as they began by a clock that
+ * was ahead.
+ */
+export async function deleteExpiredWebSessions(
+  db: Queries,
+  { now: at, latest }: { readonly now: number; readonly latest: number },
+): Promise<number> {
+  await sessions.update(db, sql`expires_at > ${latest}`, { expiresAt: latest });
+  return sessions.delete(db, sql`expires_at < ${at}`);
 }

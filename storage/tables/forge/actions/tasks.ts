@@ -165,12 +165,13 @@ export async function listTasksOfRepository(
 /** Lists unfinished tasks that have not reported since `before`, or whose runner was deleted. */
 export async function listSilentTasks(
   db: Queries,
-  before: number,
+  { after, before }: { readonly after: number; readonly before: number },
   limit: number,
 ): Promise<ActionTask[]> {
   return tasks.list(
     db,
-    sql`status IN ('running', 'cancelling') AND (reported_at < ${before} OR runner_id IS NULL)`,
+    sql`status IN ('running', 'cancelling')
+      AND (reported_at < ${after} OR reported_at > ${before} OR runner_id IS NULL)`,
     { order: "id", limit },
   );
 }

@@ -69,31 +69,51 @@ export async function replaceSchedules(
     );
 }
 
+interface ScheduleRow {
+  readonly id: ScheduleId;
+  readonly repository_id: RepositoryId;
+  readonly workflow_file: string;
+  readonly cron: string;
+  readonly next_at: number;
+}
+
+const SELECT_SCHEDULES =
+  "SELECT id, repository_id, workflow_file, cron, next_at FROM forge_action_schedules";
+
+const toSchedule = (row: ScheduleRow): ActionSchedule => ({
+  id: row.id,
+  repositoryId: row.repository_id,
+  file: row.workflow_file,
+  cron: row.cron,
+  nextAt: row.next_at,
+});
+
 /** Lists schedules that are due, the longest due first. */
 export async function listDueSchedules(
   db: Queries,
   now: number,
   limit: number,
 ): Promise<ActionSchedule[]> {
-  const rows = await db.all<{
-    id: ScheduleId;
-    repository_id: RepositoryId;
-    workflow_file: string;
-    cron: string;
-    next_at: number;
-  }>(
-    `SELECT id, repository_id, workflow_file, cron, next_at FROM forge_action_schedules
-     WHERE next_at <= ? ORDER BY next_at, id LIMIT ?`,
+  const rows = await db.all<ScheduleRow>(
+    `${SELECT_SCHEDULES} WHERE next_at <= ? ORDER BY next_at, id LIMIT ?`,
     now,
     limit,
   );
-  return rows.map((row) => ({
-    id: row.id,
-    repositoryId: row.repository_id,
-    file: row.workflow_file,
-    cron: row.cron,
-    nextAt: row.next_at,
-  }));
+  return rows.map(toSchedule);
+}
+
+/** Lists schedules after an id, in the order of ids. */
+export async function listSchedulesAfter(
+  db: Queries,
+  id: ScheduleId | 0,
+  limit: number,
+): Promise<ActionSchedule[]> {
+  const rows = await db.all<ScheduleRow>(
+    `${SELECT_SCHEDULES} WHERE id > ? ORDER BY id LIMIT ?`,
+    id,
+    limit,
+  );
+  return rows.map(toSchedule);
 }
 
 /** Moves a schedule to its next time. Returns false when another process has already done so. */

@@ -107,9 +107,20 @@ export function listMirrorsOnCommit(
   return mirrors.list(db, { repositoryId, direction: "push", syncOnCommit: true });
 }
 
-/** Returns the mirrors that are due, the longest due first. */
-export function listDueMirrors(db: Queries, now: number, limit: number): Promise<ForgeMirror[]> {
-  return mirrors.list(db, sql`next_at <= ${now}`, { order: "next_at, id", limit });
+/**
+ * Returns the mirrors that are due, the longest due first. So are those whose time is further away than their interval and
+ * `waitMs`, the longest wait after failures: a clock was ahead.
+ */
+export function listDueMirrors(
+  db: Queries,
+  now: number,
+  { waitMs, limit }: { readonly waitMs: number; readonly limit: number },
+): Promise<ForgeMirror[]> {
+  return mirrors.list(
+    db,
+    sql`next_at <= ${now} OR next_at > ${now} + interval_seconds * 1000 + ${waitMs}`,
+    { order: "next_at, id", limit },
+  );
 }
 
 /** Returns whether any mirror has a schedule. */

@@ -579,3 +579,71 @@ describe("a schedule", () => {
     expect(runs).toBe(4);
   });
 });
+
+describe("a clock that jumps", () => {
+  const DAY_MS = 86_400_000;
+  const YEAR_MS = 365 * DAY_MS;
+
+  const openDaily = () => {
+    const queue = makeQueue({ pollMs: 1 });
+    const times: number[] = [];
+    const daily = { name: "tidy", next: everyMs(DAY_MS), run: async () => void times.push(now) };
+    return { queue, times, schedules: createSchedules({ queue, db, clock: () => now }, [daily]) };
+  };
+  const waiting = async () =>
+    (await listJobs(db, { state: "waiting" }, { limit: 9, offset: 0 })).map(({ runAt }) => runAt);
+
+  test.each([
+    ["a day", DAY_MS],
+    ["a year", YEAR_MS],
+  ])(
+    "by %s runs a schedule once, and again in its time when the clock is set right",
+    async (_length, jump) => {
+      const { queue, times, schedules } = openDaily();
+      const { seen, kind } = recording();
+      queue.register(kind());
+      await queue.start();
+      await schedules.start();
+      now += jump;
+      await vi.waitFor(async () => expect(await waiting()).toEqual([now + DAY_MS]));
+      await vi.waitFor(() => expect(times).toHaveLength(1));
+      await add(queue, { payload: "later", runAt: now + 5_000 });
+      now -= jump;
+      await vi.waitFor(async () =>
+        expect((await waiting()).toSorted()).toEqual([now + 5_000, now + DAY_MS]),
+      );
+      now += DAY_MS;
+      await vi.waitFor(() => expect(times).toHaveLength(2));
+      await vi.waitFor(() => expect(seen).toEqual(["later"]));
+      expect(logged).toContain("the clock was set back: jobs run earlier");
+    },
+  );
+
+  test("back and a restart leave no job in the future of the wrong clock", async () => {
+    now += YEAR_MS;
+    await add(makeQueue(), { runAt: now + 1_000 });
+    now -= YEAR_MS;
+    await add(makeQueue(), { payload: "in its time", runAt: now + DAY_MS });
+    const queue = makeQueue();
+    queue.register(recording().kind());
+    await queue.start();
+    expect((await waiting()).toSorted()).toEqual([now + 1_000, now + DAY_MS]);
+  });
+
+  test("back frees a job that another process leased by the wrong clock before it died", async () => {
+    now += YEAR_MS;
+    await add(makeQueue());
+    const crashed = makeQueue({ owner: "gone", alone: false });
+    const begun = Promise.withResolvers<void>();
+    const { promise: never, resolve: end } = Promise.withResolvers<void>();
+    crashed.register({ kind: "test", run: () => (begun.resolve(), never) });
+    const run = crashed.runDue();
+    await begun.promise;
+    now -= YEAR_MS;
+    const queue = makeQueue({ owner: "b", alone: false });
+    queue.register(recording().kind());
+    expect(await queue.runDue()).toBe(1);
+    end();
+    await run;
+  });
+});

@@ -25,3 +25,19 @@ test("a damaged database is not copied, so that the good copies stay", async () 
     "croft-19700101-000000.db",
   ]);
 });
+
+test("a copy by a clock that was set back is kept, although older copies have later names", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "croft-copies-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const db = openSqlite({ path: join(folder, "croft.db"), clock: () => 0 });
+  onTestFinished(() => db.close());
+  for (const day of [400, 401, 2])
+    await backUpDatabase(db, {
+      ...{ folder, temporaryFolder: folder, count: 2 },
+      now: day * 86_400_000,
+    });
+  expect(readdirSync(folder).filter((name) => /^croft-\d/.test(name))).toEqual([
+    "croft-19700103-000000.db",
+    "croft-19710206-000000.db",
+  ]);
+});

@@ -70,15 +70,48 @@ test("rules leave out what git leaves out by them, in subfolders too", async () 
   rmSync(folder, { recursive: true });
 });
 
-test("a rule of many wildcards is compared in time that grows with its length", () => {
+test("a rule of many wildcards is compared in steps that its length and that of the path bound", () => {
   const names = [...Array.from({ length: 40 }, () => "a".repeat(95)), "b"].map((name) => [...name]);
+  const length = names.join("/").length;
   // A matcher that backtracks would take years.
   for (const pattern of [
     `${"*a".repeat(2_000)}c`,
     `${"**/*a*a*a*a/".repeat(100)}c`,
     `${"*?".repeat(2_000)}[!ab]`,
+    `*${"a".repeat(47)}b`,
   ]) {
     const rule = parseIgnoreRule(pattern, "");
-    expect(rule && matchesRule(rule, names, false)).toBe(false);
+    const work = { steps: 0 };
+    expect(rule && matchesRule(rule, names, { isFolder: false, work })).toBe(false);
+    expect(work.steps).toBeLessThan(pattern.length * length);
   }
+});
+
+test("rules of a stranger that take too long for the files end a sync in words", () => {
+  const filter = createSyncFilter({ stepsFirst: 1_000_000 });
+  const name = "a".repeat(255);
+  filter.addRules("one", "", `*${"a".repeat(126)}b\n`.repeat(2_000));
+  const compare = () => {
+    for (let at = 0; at < 1_000; at += 1)
+      filter.isIgnored(`${at}/${`${name}/`.repeat(12)}x`, false);
+  };
+  expect(compare).toThrow("the rules of .croftignore take too long to compare");
+});
+
+test("many files of usual rules do not end a sync, and those of other folders are not compared", () => {
+  const filter = createSyncFilter({});
+  const usual = "node_modules/\n*.log\n/dist\n**/tmp/*.tmp\n!keep.log\n".repeat(20);
+  filter.addRules("one", "", usual);
+  for (let at = 0; at < 200; at += 1) filter.addRules("one", `project-${at}`, usual);
+  for (let at = 0; at < 4_000; at += 1)
+    expect(filter.isIgnored(`project-${at % 200}/src/deep/file-${at}.ts`, false)).toBe(false);
+});
+
+test("files of rules that are too large together end a sync in words", () => {
+  const filter = createSyncFilter({});
+  const add = (at: number) =>
+    filter.addRules("other", `f${at}`, `${"#".repeat(4_000)}\n`.repeat(60));
+  expect(() => {
+    for (let at = 0; at < 100; at += 1) add(at);
+  }).toThrow("all .croftignore together are larger than 4194304 bytes");
 });

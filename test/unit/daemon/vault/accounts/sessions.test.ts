@@ -256,6 +256,18 @@ test("expired sessions are deleted 30 days after they expired", async () => {
   expect(await accounts.db.all("SELECT token_hash FROM vault_refresh_tokens")).toEqual([]);
 });
 
+test("a session that began while the clock was a year ahead ends as one that begins now", async () => {
+  await using accounts = await openTestAccounts();
+  await register(accounts);
+  const start = accounts.now;
+  accounts.now += 365 * 24 * HOUR_MS;
+  const tokens = await signIn(accounts);
+  accounts.now = start;
+  await accounts.sessions.deleteExpired();
+  accounts.now += 30 * 24 * HOUR_MS;
+  await expect(refresh(accounts, tokens)).rejects.toMatchObject(invalid);
+});
+
 test("neither tokens nor codes lie in the database as they are", async () => {
   await using accounts = await openTestAccounts();
   await register(accounts);

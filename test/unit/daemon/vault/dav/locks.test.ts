@@ -53,6 +53,16 @@ for (const engine of engines)
       expect((await locks.create(mira, wanted("c/a"))).kind).toBe("locked");
     });
 
+    test("of a clock that was a year ahead end as those of the clock that is right", async () => {
+      const { clock, locks } = await openScene(engine);
+      clock.now += 365 * 86_400_000;
+      expect((await locks.create(mira, wanted("c/a"))).kind).toBe("locked");
+      clock.now -= 365 * 86_400_000;
+      expect((await locks.create(mira, wanted("c/a"))).kind).toBe("conflict");
+      clock.now += 60_000;
+      expect((await locks.create(mira, wanted("c/a"))).kind).toBe("locked");
+    });
+
     test("of several clients that lock one place at once, one succeeds", async () => {
       const { locks } = await openScene(engine);
       const results = await Promise.all(
