@@ -193,8 +193,9 @@ function asksForAll({ method, headers }: ServerRequest): boolean {
   );
 }
 
-function rangeOf(
-  request: ServerRequest,
+/** Returns the range of a request; undefined for the whole. */
+export function rangeOf(
+  request: Pick<ServerRequest, "headers" | "method">,
   size: number,
   validators: Validators,
 ): Range | "unsatisfiable" | undefined {

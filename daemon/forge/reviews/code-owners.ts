@@ -50,7 +50,7 @@ export interface OwnersRule {
 }
 
 /** Reads the rules of a file. Comments, and lines without an owner, are left out. */
-function parseOwners(text: string): readonly OwnersRule[] {
+export function parseOwners(text: string): readonly OwnersRule[] {
   return text
     .split("\n")
     .map((line) => line.replace(/(?:^|\s)#.*$/, "").trim())

@@ -179,7 +179,7 @@ function toLimited(stream: Readable, bytesMax: number): Readable {
 }
 
 /** Returns a name that a document may have, of what a browser sends. */
-function toSafeName(sent: string): string {
+export function toSafeName(sent: string): string {
   const last = sent.split(/[/\\]/).at(-1) ?? "";
   const whole = last
     .toWellFormed()

@@ -239,7 +239,7 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
 }
 
 /** Returns whether a part begins where the upload ends. Refuses a range that is not that of the body. */
-function beginsAt(
+export function beginsAt(
   range: string | undefined,
   size: number,
   declaredBytes: number | undefined,

@@ -41,6 +41,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number) {
   let state: "between" | "text" | "escape" | "content" = "between";
   /** The slices of the member name being scanned; undefined in other strings. */
   let key: Buffer[] | undefined;
+  let keyBytes = 0;
   let base64 = createBase64();
 
   return {
@@ -131,6 +132,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number) {
       return;
     }
     key = levels.at(-1)?.awaitsKey === true ? [] : undefined;
+    keyBytes = 0;
     state = "text";
   }
 
@@ -176,8 +178,9 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number) {
     keep(chunk, from, to);
     if (key === undefined) return;
     key.push(chunk.subarray(from, to));
+    keyBytes += to - from;
     // Longer than any name of an attachment.
-    if (key.reduce((sum, piece) => sum + piece.length, 0) > KEY_BYTES_MAX) key = undefined;
+    if (keyBytes > KEY_BYTES_MAX) key = undefined;
   }
 
   function keep(chunk: Buffer, from: number, to: number): void {

@@ -165,9 +165,13 @@ function toLines(table: string): string[] {
 
 /** Reads the size and orientation in the header of a picture. */
 export function sizeOf(bytes: Uint8Array): ReturnType<typeof imageSize> {
+  let size: ReturnType<typeof imageSize>;
   try {
-    return imageSize(bytes);
+    size = imageSize(bytes);
   } catch (error) {
     throw new Unreadable("damaged", error);
   }
+  // A damaged SVG has no number: a comparison with a bound would let it pass.
+  if (!(size.width >= 0 && size.height >= 0)) throw new Unreadable("damaged");
+  return size;
 }
