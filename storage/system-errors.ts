@@ -1,7 +1,10 @@
-/** Returns whether the system refused to write because the disk, or the user's quota on it, is full. */
+/**
+ * Returns whether the system refused to write because the disk, or the user's quota on it, is full. Errors of the database, of
+ * objects and of git say so by the code `full`.
+ */
 export function isDiskFull(error: unknown): boolean {
   const code = codeOf(error);
-  return code === "ENOSPC" || code === "EDQUOT";
+  return code === "ENOSPC" || code === "EDQUOT" || code === "full";
 }
 
 /** Returns whether the process or the system has no file descriptor left. */

@@ -3,13 +3,12 @@ import {
   beginFirstStart,
   createPrivateFolder,
   type DataDirectory,
-  DataDirectoryError,
   emptyTemporaryFolder,
   holdsDatabase,
   openDataDirectory,
   toDataDirectory,
 } from "../../storage/data-directory.ts";
-import { type Database, StorageError } from "../../storage/engine/database.ts";
+import type { Database } from "../../storage/engine/database.ts";
 import { openDatabase } from "../../storage/engine/open.ts";
 import { copyBeforeMigration } from "../../storage/engine/rotating-backup.ts";
 import type { InstanceLock } from "../../storage/instance-lock.ts";
@@ -55,7 +54,7 @@ const REFILL_MS = 60_000;
 export async function openStores(input: DaemonInput, log: Log): Promise<Stores> {
   const reserve = createReserve(join(input.paths.dataDirectory, RESERVE_FILE));
   const stores = await openStoresOnce(input, log).catch(async (error: unknown) => {
-    if (!isFull(error)) throw error;
+    if (!isDiskFull(error)) throw error;
     const opened = await reserve.spend(error, () => openStoresOnce(input, log));
     log.warn({ err: error }, "disk is full, used the reserve to start");
     return opened;
@@ -78,11 +77,6 @@ export async function openStores(input: DaemonInput, log: Log): Promise<Stores> 
 }
 
 const RESERVE_FILE = "reserve";
-
-function isFull(error: unknown): boolean {
-  const isCoded = error instanceof DataDirectoryError || error instanceof StorageError;
-  return isDiskFull(error) || (isCoded && error.code === "full");
-}
 
 /**
  * Locks the data directory, opens the database, updates its schema and loads the master key. Refuses with `AppError`

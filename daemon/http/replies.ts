@@ -34,7 +34,7 @@ const RETRY_AFTER_SECONDS = 1;
 /** Returns an error as a refusal: a full disk, a busy database, a system without file descriptors; undefined for a bug. */
 export function toRefusal(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
-  if (isDiskFull(error) || (error instanceof StorageError && error.code === "full"))
+  if (isDiskFull(error))
     return new AppError("storage_full", "The server's disk is full.", { cause: error });
   const isBusy =
     error instanceof StorageError && ["busy", "closed", "detached"].includes(error.code);

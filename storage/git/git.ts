@@ -2,16 +2,17 @@
 // (folders of repositories) and refs.ts.
 import type { ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { devNull } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { type OwnedProcess, ProcessStartError, startProcess } from "../start-process.ts";
 
 /**
  * Why git failed. `missing`: git is not installed; `moved`: the folder is missing, or not there any more; `busy`: the
- * system has too few file descriptors, processes or memory to start git now; `failed`: git exited with a failure, or its
- * arguments are too long; `too_long`: it exceeded the limit on output or time.
+ * system has too few file descriptors, processes or memory to start git now; `full`: the disk is; `failed`: git exited with
+ * another failure, or its arguments are too long; `too_long`: it exceeded the limit on output or time.
  */
-export type GitErrorCode = "missing" | "moved" | "busy" | "failed" | "too_long";
+export type GitErrorCode = "missing" | "moved" | "busy" | "full" | "failed" | "too_long";
 
 /** A failed run of git. The message is for the log: it may contain paths and git's own output. */
 export class GitError extends Error {
@@ -21,6 +22,22 @@ export class GitError extends Error {
     this.name = "GitError";
     this.code = code;
   }
+}
+
+/** Git reports a full disk only in its messages. */
+const FULL = /No space left on device|Disk quota exceeded|Out of diskspace/;
+/** Some of its messages do not say why it could not write. */
+const UNWRITTEN = /(?:unable|failed) to write|could not (?:write|set)|write (?:error|failure)/i;
+/** A disk with less room is full: a write that failed gives back what it had taken. */
+const ROOM_BYTES_MIN = 1024 * 1024;
+
+/** Returns the error of a git that ended with a failure, `full` or `failed`. */
+export function toGitFailure(
+  command: string,
+  { exitCode, stderr }: { readonly exitCode: number | undefined; readonly stderr: string },
+): GitError {
+  const code = FULL.test(stderr) ? "full" : "failed";
+  return new GitError(code, `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
 }
 
 /** A running git whose standard input and output belong to the caller. */
@@ -188,10 +205,18 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       if (exitCode === undefined && stderr === "EAGAIN")
         throw new GitError("busy", `${command} failed to start: too many processes`);
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
-        throw new GitError("failed", `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
+        throw await withReason(toGitFailure(command, { exitCode, stderr }), options.directory);
       return Buffer.concat(chunks);
     },
   };
+}
+
+async function withReason(failure: GitError, directory: string): Promise<GitError> {
+  if (failure.code !== "failed" || !UNWRITTEN.test(failure.message)) return failure;
+  // A folder that was moved meanwhile tells nothing.
+  const room = await statfs(directory).catch(() => undefined);
+  const isFull = room !== undefined && room.bavail * room.bsize < ROOM_BYTES_MIN;
+  return isFull ? new GitError("full", failure.message) : failure;
 }
 
 /**

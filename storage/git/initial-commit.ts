@@ -1,4 +1,6 @@
-import type { Git } from "./git.ts";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Git, GitRunOptions } from "./git.ts";
 
 /** Author and committer of the commit. */
 export interface CommitPerson {
@@ -23,7 +25,24 @@ export async function writeInitialCommit(
   directory: string,
   commit: InitialCommit,
 ): Promise<void> {
-  await git.run(["fast-import", "--quiet", "--done"], { directory, input: toStream(commit) });
+  await runFastImport(git, [], { directory, input: toStream(commit) });
+}
+
+/** Runs `git fast-import`. When it fails, deletes its report of the crash from the repository. @throws GitError */
+export async function runFastImport(
+  git: Git,
+  args: readonly string[],
+  options: GitRunOptions,
+): Promise<Buffer> {
+  try {
+    return await git.run(["fast-import", "--quiet", "--done", ...args], options);
+  } catch (error) {
+    const { directory } = options;
+    // A folder that is not there has none.
+    for (const name of await readdir(directory).catch(() => []))
+      if (/^fast_import_crash_\d+$/.test(name)) await rm(join(directory, name), { force: true });
+    throw error;
+  }
 }
 
 /** Formats the commit for `git fast-import`: text is preceded by its length, so it cannot contain a command. */

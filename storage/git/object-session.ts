@@ -1,4 +1,4 @@
-import { type Git, GitError, type GitProcess } from "./git.ts";
+import { type Git, GitError, type GitProcess, toGitFailure } from "./git.ts";
 import {
   findObjects,
   isObjectType,
@@ -81,7 +81,7 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       signal?.throwIfAborted();
       if (exitCode === undefined && stderr.includes("ENOENT"))
         throw new GitError("missing", `git cat-file: ${stderr}`);
-      throw new GitError("failed", `git cat-file ended with ${exitCode ?? "a signal"}: ${stderr}`);
+      throw toGitFailure("git cat-file", { exitCode, stderr });
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Git, GitError } from "./git.ts";
+import { type Git, GitError, toGitFailure } from "./git.ts";
 
 /** An object of a repository. */
 export interface ObjectInfo {
@@ -114,7 +114,7 @@ async function readUpTo(
   signal?.throwIfAborted();
   if (isLate) throw new GitError("too_long", "git cat-file: too much time");
   if (exitCode !== 0 || parser.objects.length !== ids.length)
-    throw new GitError("failed", `git cat-file ended with ${exitCode ?? "a signal"}: ${stderr}`);
+    throw toGitFailure("git cat-file", { exitCode, stderr });
   return parser.objects;
 }
 

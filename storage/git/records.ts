@@ -1,4 +1,4 @@
-import { type Git, GitError, type GitRunOptions } from "./git.ts";
+import { type Git, GitError, type GitRunOptions, toGitFailure } from "./git.ts";
 
 /** How to run a git command whose output is a list. */
 export type RecordOptions = Omit<GitRunOptions, "outputBytesMax" | "accept"> & {
@@ -62,6 +62,5 @@ export async function* readRecords(
   const { exitCode, stderr } = await child.ended;
   signal?.throwIfAborted();
   if (isLate) throw new GitError("too_long", `git ${args[0] ?? ""}: too much time`);
-  if (exitCode !== 0)
-    throw new GitError("failed", `git ${args[0] ?? ""} ended with ${exitCode}: ${stderr}`);
+  if (exitCode !== 0) throw toGitFailure(`git ${args[0] ?? ""}`, { exitCode, stderr });
 }

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { type Git, GitError, type GitProcess } from "./git.ts";
+import { type Git, GitError, type GitProcess, toGitFailure } from "./git.ts";
 
 /** Blobs of one run of git. */
 const BLOBS_AT_ONCE = 500;
@@ -96,6 +96,5 @@ function toLines(stream: Readable): AsyncIterable<string> {
 
 async function assertSucceeded(child: GitProcess): Promise<void> {
   const { exitCode, stderr } = await child.ended;
-  if (exitCode !== 0)
-    throw new GitError("failed", `git ended with ${exitCode ?? "a signal"}: ${stderr}`);
+  if (exitCode !== 0) throw toGitFailure("git", { exitCode, stderr });
 }

@@ -1,5 +1,5 @@
 import type { Git } from "./git.ts";
-import type { CommitPerson } from "./initial-commit.ts";
+import { type CommitPerson, runFastImport } from "./initial-commit.ts";
 import type { ObjectQuarantine } from "./object-quarantine.ts";
 
 /** One change of a tree. */
@@ -69,7 +69,7 @@ export async function writeCommit(
   }
   const nothing = "0".repeat((parent ?? tree)?.length ?? 40);
   parts.push(Buffer.from(`\nget-mark :1\nreset ${ref}\nfrom ${nothing}\n\ndone\n`));
-  const output = await git.run(["fast-import", "--quiet", "--done", "--date-format=raw"], {
+  const output = await runFastImport(git, ["--date-format=raw"], {
     directory,
     input: Buffer.concat(parts),
     env: quarantine?.env ?? {},

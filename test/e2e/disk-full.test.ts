@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,27 +6,17 @@ import Sqlite from "better-sqlite3";
 import { expect } from "vitest";
 import { croftJson, runCroft, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { skipUnless } from "../support/skip.ts";
+import {
+  canMountSmallDisk,
+  fillDisk,
+  mountSmallDisk,
+  unmountSmallDisk,
+} from "../support/small-disk.ts";
 
 const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
-/** A file system of 64 MiB, or undefined where this user may not mount one. */
-function mountSmallDisk(): string | undefined {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined;
-  const folder = mkdtempSync(join(tmpdir(), "croft-small-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=700", "none", folder]);
-    return folder;
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
-
-const probe = mountSmallDisk();
-if (probe !== undefined) execFileSync("umount", [probe]);
-
-skipUnless(probe !== undefined, "mounting a small file system takes root on Linux")(
+skipUnless(canMountSmallDisk(), "mounting a small file system takes root on Linux")(
   "a full disk is reported, allows sign-ins, deletes and a start, and loses nothing",
   async () => {
     const home = mountSmallDisk() ?? "";
@@ -94,7 +83,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
 
       for (const name of ["first-out", "last-out"])
         expect(await createUser(daemon.url, forge.token, name)).toBe(201);
-      fill(join(home, "ballast"));
+      fillDisk(join(home, "ballast"));
       const refused = await createUser(daemon.url, forge.token, "nobody-has-room");
       expect([500, 503, 507]).toContain(refused);
       expect(await createdUsers(daemon.url, forge.token)).toEqual([
@@ -121,7 +110,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       {
         await using refilled = await serveCroft(command, { home });
         expect(await (await fetch(`${refilled.url}/readyz`)).json()).toEqual({ status: "ready" });
-        fill(join(home, "ballast"));
+        fillDisk(join(home, "ballast"));
         expect(await refilled.end("SIGTERM")).toBe(0);
       }
       {
@@ -132,7 +121,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       for (const signIn of [signInToVault, signInToForge]) {
         await rm(join(home, "ballast"));
         await using full = await serveCroft(command, { home });
-        fill(join(home, "ballast"));
+        fillDisk(join(home, "ballast"));
         expect(await signIn(full.url)).toBe(200);
         expect(await full.end("SIGTERM")).toBe(0);
       }
@@ -142,7 +131,7 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
         await using full = await serveCroft(command, { home, env: { CROFT_RATE_LIMITS: "off" } });
         expect(await createUser(full.url, forge.token, "last-in")).toBe(201);
         await createRepository(full.url, forge.token);
-        fill(join(home, "ballast"));
+        fillDisk(join(home, "ballast"));
         for (let at = 0; at < 8; at++) expect(await signInToVault(full.url)).toBe(200);
         await fillWithIssues(full.url, forge.token);
         expect(await deleteUser(full.url, forge.token, "room-again")).toBe(204);
@@ -157,23 +146,10 @@ skipUnless(probe !== undefined, "mounting a small file system takes root on Linu
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       db.close();
     } finally {
-      execFileSync("umount", ["-l", home]);
-      rmSync(home, { recursive: true });
+      unmountSmallDisk(home);
     }
   },
 );
-
-/** Writes until the disk is full, whatever the daemon writes or frees meanwhile. */
-function fill(path: string): void {
-  for (;;) {
-    try {
-      appendFileSync(path, Buffer.alloc(4_096));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOSPC") return;
-      throw error;
-    }
-  }
-}
 
 async function signInToVault(url: string): Promise<number> {
   const { status } = await fetch(`${url}/api/auth/login`, {

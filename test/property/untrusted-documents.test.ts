@@ -118,7 +118,7 @@ test("a manifest of an image is read as it was written, or refused with a reason
   });
   check(fc.tuple(descriptor, fc.array(descriptor, { maxLength: 5 })), ([config, layers]) => {
     const text = JSON.stringify({ schemaVersion: 2, config, layers });
-    const read = readManifest.run({ text, mediaType: containerTypes.manifest });
+    const read = readManifest.run({ text, mediaType: containerTypes.image });
     const digests = new Set([config, ...layers].map((each) => each.digest));
     expect(read).toMatchObject({ kind: "manifest", manifest: { blobs: [...digests] } });
   });

@@ -117,7 +117,9 @@ export function createRefWriter({
       await git.run(["update-ref", "-z", "--stdin"], { directory, input, env });
       return undefined;
     } catch (error) {
-      const known = error instanceof GitError ? toFailure(error.message) : undefined;
+      // On a full disk a ref cannot be locked either.
+      const isFailure = error instanceof GitError && error.code === "failed";
+      const known = isFailure ? toFailure(error.message) : undefined;
       if (known === undefined) throw error;
       return known;
     }

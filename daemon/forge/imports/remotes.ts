@@ -12,7 +12,6 @@ import {
 import type { GitGateway, GitRemote, RemoteFailure } from "../../outbound/git-gateway.ts";
 import { createRefs } from "../../../storage/git/share-objects.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
-import { isDiskFull } from "../../../storage/system-errors.ts";
 
 /** A remote could not be read or written. The message is for people: it holds no address and no secret. */
 export class RemoteUnusable extends Error {
@@ -169,8 +168,7 @@ function describe(failure: RemoteFailure, hasCredentials: boolean): string {
 /** Converts failures of git that the remote causes; undefined for those of this server. */
 function toUnusable(error: GitError): RemoteUnusable | undefined {
   if (error.code === "too_long") return new RemoteUnusable("it takes too much time", error);
-  if (error.code !== "failed" || /No space left on device/.test(error.message) || isDiskFull(error))
-    return undefined;
+  if (error.code !== "failed") return undefined;
   const fault = /error: object [0-9a-f]+: (\w+)/.exec(error.message)?.[1];
   if (fault !== undefined)
     return new RemoteUnusable(`its history has an object that is refused (${fault})`, error);

@@ -34,14 +34,8 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
       throw new AppError("unavailable", "git cannot read this repository: it is damaged", {
         cause: error,
       });
-    if (isFull(error))
+    if (isDiskFull(error))
       throw new AppError("storage_full", "The server's disk is full.", { cause: error });
     throw error;
   }
-}
-
-function isFull(error: unknown): boolean {
-  // Git reports a full disk only in its message.
-  if (error instanceof GitError) return error.message.includes("No space left on device");
-  return isDiskFull(error);
 }

@@ -21,6 +21,9 @@ import type { GrantedRepository } from "../opened.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { WikiFolders } from "./wiki-folders.ts";
 
+/** Git reports a branch that has moved in its message only. */
+const STALE = /cannot lock ref|but expected/;
+
 /** A commit that changes a page, and what its event says. */
 export interface NewWikiEdit extends Pick<WikiEdit, "action" | "page" | "comment" | "ref"> {
   readonly before: string | undefined;
@@ -103,8 +106,7 @@ export function createWikiEdits({ db, clock, git, folders, emit, enqueue, log }:
       await git.run(["update-ref", ref, commitId, before], { directory });
       return true;
     } catch (error) {
-      // Git reports a branch that has moved in its message only.
-      if (error instanceof GitError && /cannot lock ref|but expected/.test(error.message))
+      if (error instanceof GitError && error.code === "failed" && STALE.test(error.message))
         return false;
       throw error;
     }

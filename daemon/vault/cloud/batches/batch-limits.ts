@@ -26,7 +26,7 @@ export function toRefused(error: unknown): Refused {
     const detail = error.data.failures?.[0]?.msg ?? error.message;
     return { kind: "refused", code: error.code, detail };
   }
-  if (isDiskFull(error) || (error instanceof StorageError && error.code === "full"))
+  if (isDiskFull(error))
     return { kind: "refused", code: "storage_full", detail: "The server's disk is full." };
   if (isOutOfFiles(error) || (error instanceof StorageError && error.code === "busy"))
     return { kind: "refused", code: "unavailable", detail: "The server is busy." };
