@@ -1,17 +1,22 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { countKills, limitOfKills } from "../support/kills.ts";
-import { type Check, checkPulls, type Client, writers } from "./mixed-crash.ts";
+import {
+  type Check,
+  checkPulls,
+  type Client,
+  prepareMixed,
+  signIn,
+  writers,
+} from "./mixed-crash.ts";
 
 const ROUNDS = countKills(10);
 const KILL_WITHIN_MS = 150;
 const PASSWORD = "Correct-Horse-7-Battery";
-/** A session of the vault belongs to one user agent. */
-const JSON_HEADERS = { "Content-Type": "application/json", "User-Agent": "croft-crash-test" };
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
 test(
@@ -33,7 +38,11 @@ test(
       let checked = 0;
       for (let round = 0; round <= ROUNDS; round += 1) {
         await using daemon = await serve();
-        machineToken ??= await prepare(daemon.url, forge.token, join(home, "files", "mira", "box"));
+        machineToken ??= await prepareMixed(
+          daemon.url,
+          forge.token,
+          join(home, "files", "mira", "box"),
+        );
         const bearer = await signIn(daemon.url);
         const client: Client = { url: daemon.url, token: forge.token, bearer, machineToken };
         for (const check of checks) await check(client);
@@ -66,45 +75,3 @@ test(
     }
   },
 );
-
-/** Makes the repository and the account of the vault. Returns a machine token of the account. */
-async function prepare(url: string, token: string, folder: string): Promise<string> {
-  const post = async (path: string, json: object, authorization?: string) => {
-    const answer = await fetch(url + path, {
-      method: "POST",
-      headers: {
-        ...JSON_HEADERS,
-        ...(authorization === undefined ? {} : { Authorization: authorization }),
-      },
-      body: JSON.stringify(json),
-    });
-    expect(answer.status, path).toBe(201);
-    return answer.json();
-  };
-  await post("/api/v1/user/repos", { name: "hut", auto_init: true }, `token ${token}`);
-  await post("/api/auth/register", {
-    handle: "mira",
-    email: "mira@example.org",
-    password: PASSWORD,
-  });
-  const bearer = await signIn(url);
-  await mkdir(folder, { recursive: true });
-  const connection = {
-    provider: "local_folder",
-    display_name: "Box",
-    settings: { root: folder },
-    credentials: {},
-  };
-  await post("/api/cloud/connections", connection, `Bearer ${bearer}`);
-  const made = await post("/api/auth/tokens", { name: "dav", scope: "write" }, `Bearer ${bearer}`);
-  return (made as { token: string }).token;
-}
-
-async function signIn(url: string): Promise<string> {
-  const signedIn = await fetch(`${url}/api/auth/login`, {
-    method: "POST",
-    headers: JSON_HEADERS,
-    body: JSON.stringify({ email: "mira@example.org", password: PASSWORD }),
-  });
-  return ((await signedIn.json()) as { access_token: string }).access_token;
-}

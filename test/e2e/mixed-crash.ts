@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { expect } from "vitest";
 
 // The writers of the crash test of mixed writes: each changes one kind of thing, and remembers what the daemon must show after
@@ -244,4 +245,50 @@ export async function checkPulls(client: Client): Promise<void> {
     }
     if (pulls.length < 50) return;
   }
+}
+
+const PASSWORD = "Correct-Horse-7-Battery";
+/** A session of the vault belongs to one user agent. */
+const JSON_HEADERS = { "Content-Type": "application/json", "User-Agent": "croft-crash-test" };
+
+/** Makes the repository and the account of the vault. Returns a machine token of the account. */
+export async function prepareMixed(url: string, token: string, folder: string): Promise<string> {
+  const post = async (path: string, json: object, authorization?: string) => {
+    const answer = await fetch(url + path, {
+      method: "POST",
+      headers: {
+        ...JSON_HEADERS,
+        ...(authorization === undefined ? {} : { Authorization: authorization }),
+      },
+      body: JSON.stringify(json),
+    });
+    expect(answer.status, path).toBe(201);
+    return answer.json();
+  };
+  await post("/api/v1/user/repos", { name: "hut", auto_init: true }, `token ${token}`);
+  await post("/api/auth/register", {
+    handle: "mira",
+    email: "mira@example.org",
+    password: PASSWORD,
+  });
+  const bearer = await signIn(url);
+  await mkdir(folder, { recursive: true });
+  const connection = {
+    provider: "local_folder",
+    display_name: "Box",
+    settings: { root: folder },
+    credentials: {},
+  };
+  await post("/api/cloud/connections", connection, `Bearer ${bearer}`);
+  const made = await post("/api/auth/tokens", { name: "dav", scope: "write" }, `Bearer ${bearer}`);
+  return (made as { token: string }).token;
+}
+
+export async function signIn(url: string): Promise<string> {
+  const signedIn = await fetch(`${url}/api/auth/login`, {
+    method: "POST",
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ email: "mira@example.org", password: PASSWORD }),
+  });
+  return ((await signedIn.json()) as { access_token: string }).access_token;
 }
