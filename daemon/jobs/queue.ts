@@ -174,9 +174,7 @@ export function createJobQueue(options: JobQueueOptions) {
     for (const due of await listDueTimes(db)) {
       const kind = due.runAt > clock() ? kinds.get(due.kind) : await findKind(due.kind);
       const room = kind === undefined ? 0 : kind.concurrency - countRunning(due.kind);
-      if (kind === undefined || room <= 0 || state === "stopping") {
-        continue;
-      }
+      if (kind === undefined || room <= 0 || state === "stopping") continue;
       if (due.runAt > clock()) {
         nextAt = Math.min(nextAt, due.runAt);
         continue;
@@ -249,9 +247,7 @@ export function createJobQueue(options: JobQueueOptions) {
   /** Renews the leases of the running jobs and reclaims expired ones, several times per lease. */
   async function keepLeases(): Promise<void> {
     const now = clock();
-    if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) {
-      return;
-    }
+    if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) return;
     if (now < leasesCheckedAt - CLOCKS_DIFFER_MS) await correctTimes();
     await renew(now);
     await recover(now);

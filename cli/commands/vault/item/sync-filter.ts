@@ -15,7 +15,7 @@ export const IGNORE_FILE = ".croftignore";
 export const IGNORE_BYTES_MAX = 256 * 1024;
 
 /** Largest files of rules of one side in bytes, all together: they are kept while the sync runs. */
-export const RULES_BYTES_MAX = 4 * 1024 * 1024;
+const RULES_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * Steps of comparing paths with rules that a sync may take, at the start and for each path: rules of somebody else with many `*`
