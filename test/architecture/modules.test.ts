@@ -98,7 +98,7 @@ test("every export is used, at least in its own file", () => {
 
 test("classes extend only errors and base classes that a library demands", () => {
   const wrong: string[] = [];
-  for (const source of sources) {
+  for (const source of sources.filter(({ text }) => text.includes("extends"))) {
     visitNodes(source, {
       ClassDeclaration({ superClass, start }) {
         if (superClass === null || superClass === undefined) return;

@@ -19,7 +19,9 @@ const keepers = new Set([
 ]);
 
 test("an opened file has an owner from its first line", () => {
-  const sources = readSources(productRooms).filter(({ path }) => !keepers.has(path));
+  const sources = readSources(productRooms, "node:fs/promises").filter(
+    ({ path }) => !keepers.has(path),
+  );
   const ownerless = sources.flatMap((source) =>
     ownerlessFiles(source).map((line) => `${source.path}:${line}`),
   );
@@ -49,7 +51,7 @@ test.each([
 });
 
 test("a promise that is started in passing ends in a handler", () => {
-  const floating = readSources(productRooms)
+  const floating = readSources(productRooms, "void")
     .filter(({ path }) => !path.startsWith("cli/ui/"))
     .flatMap((source) => floatingCalls(source).map((line) => `${source.path}:${line}`));
   expect(floating).toEqual([]);

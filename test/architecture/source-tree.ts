@@ -47,16 +47,25 @@ export function listPaths(rooms: readonly string[]): string[] {
   );
 }
 
-/** Every script below the given rooms, parsed. */
-export function readSources(rooms: readonly string[]): SourceFile[] {
+/** Every script below the given rooms that contains `word`, parsed: syntax trees take most of the time of these tests. */
+export function readSources(rooms: readonly string[], word = ""): SourceFile[] {
   return listPaths(rooms)
     .filter((path) => scriptExtensions.includes(extname(path)))
-    .map(readSource);
+    .map((path) => ({ path, text: readText(path) }))
+    .filter(({ text }) => text.includes(word))
+    .map(({ path, text }) => parse(path, text));
 }
 
 /** One script, parsed. */
 export function readSource(path: string): SourceFile {
-  const text = readFileSync(join(root, path), "utf8");
+  return parse(path, readText(path));
+}
+
+function readText(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+function parse(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
   const lineAt = (offset: number) => text.slice(0, offset).split("\n").length;
   return { path, text, parsed, lineAt, imports: toImports(path, parsed, text, lineAt) };

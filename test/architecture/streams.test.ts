@@ -10,7 +10,7 @@ interface Call {
 }
 
 test("every file stream has an owner that handles its error", () => {
-  const sources = readSources([...productRooms, "bench"]);
+  const sources = readSources([...productRooms, "bench"], "Stream");
   const ownerless = sources.flatMap((source) =>
     ownerlessStreams(source).map((line) => `${source.path}:${line}`),
   );

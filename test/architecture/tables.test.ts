@@ -48,12 +48,11 @@ await Promise.all(
   ),
 );
 
-describe.each(["sqlite", "postgres"] as const)("the defined tables, on %s", (engine) => {
-  const opened = openTestDatabase({ engine });
-  afterAll(async () => (await opened).close());
+describe.each(["sqlite", "postgres"] as const)("the defined tables, on %s", async (engine) => {
+  const db = await openTestDatabase({ engine });
+  afterAll(() => db.close());
 
   test("have the names, types and nullability that the migrations give their columns", async () => {
-    const db = await opened;
     const wrong: string[] = [];
     for (const { name: table, map } of definedTables) {
       const schema = new Map((await readColumns(db, table)).map((column) => [column.name, column]));
@@ -71,7 +70,6 @@ describe.each(["sqlite", "postgres"] as const)("the defined tables, on %s", (eng
   });
 
   test("select what the database has, with their joins and expressions", async () => {
-    const db = await opened;
     for (const { columns, from } of definedTables)
       expect(await db.all(`SELECT ${columns} FROM ${from} WHERE 1 = 0`)).toEqual([]);
   });
