@@ -21,10 +21,10 @@ const development = Object.keys(manifest.devDependencies);
 /** Packages that work without being imported, and how. */
 const usedWithoutImport = new Map([
   ["tsx", "runs the sources; the launcher loads it by name"],
-  ["typescript", "npm test checks the types with it"],
+  ["typescript", "editors and `tsc --noEmit` check the types with it, npm test by oxlint-tsgolint"],
   ["oxfmt", "npm test checks the format with it"],
   ["oxlint", "npm test lints with it"],
-  ["oxlint-tsgolint", "oxlint's type-aware rules"],
+  ["oxlint-tsgolint", "oxlint checks the types with it, and rules that need them"],
 ]);
 
 const product = readSources([...productRooms]);
