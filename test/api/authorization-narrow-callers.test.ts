@@ -44,7 +44,7 @@ beforeAll(async () => {
   parameters = await makeForgeObjects();
   vaultParameters = await makeVaultObjects();
   await untilQuiet();
-}, 60_000);
+});
 afterAll(async () => {
   database.close();
   await daemon[Symbol.asyncDispose]();

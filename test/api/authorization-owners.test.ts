@@ -121,7 +121,7 @@ beforeAll(async () => {
         ? await people.newToken("owner", ["public-only", "all"])
         : people.tokenOf(name);
   parameters = await makeObjects();
-}, 60_000);
+});
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** Makes a private organization with a package, a repository and two teams. */

@@ -411,7 +411,7 @@ beforeAll(async () => {
         ? await people.newToken("owner", ["public-only", "all"])
         : people.tokenOf(name);
   parameters = await makeObjects();
-}, 60_000);
+});
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** Makes a private repository of an organization with an object of every kind. */

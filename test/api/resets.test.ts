@@ -139,11 +139,14 @@ beforeAll(async () => {
     json: { name: "parts.bin", size: SIZE, fingerprint: "one" },
   });
   paths["part"] = `${base}/uploads/${upload.upload_id}?offset=0`;
-  await vi.waitUntil(async () => {
-    baseline = await readState();
-    const isReading = baseline.temporary.some((name) => name.startsWith("extract-"));
-    return baseline.processes === 0 && !isReading;
-  }, 30_000);
+  await vi.waitUntil(
+    async () => {
+      baseline = await readState();
+      const isReading = baseline.temporary.some((name) => name.startsWith("extract-"));
+      return baseline.processes === 0 && !isReading;
+    },
+    { timeout: 60_000 },
+  );
 }, 120_000);
 
 afterAll(async () => {

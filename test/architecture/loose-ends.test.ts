@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
-import { listPaths, productRooms, root } from "./source-tree.ts";
+import { listPaths, productRooms, readSources, root, visitNodes } from "./source-tree.ts";
 
 const texts = listPaths([...productRooms, "bin", "test", "bench", "docs"])
   .filter((path) => /\.(tsx?|js|sql|md|json|sh)$/.test(path))
@@ -40,6 +40,19 @@ test("every property test names its seed and number of cases", () => {
     return { path, properties: count(/\bfc\.(assert|check)\(/), cases: count(/\bcases\(/) };
   });
   expect(uses.filter(({ properties, cases }) => properties > cases)).toEqual([]);
+});
+
+test("a wait of a test names its limit: the one of Vitest is a second", () => {
+  const wrong: string[] = [];
+  for (const source of readSources(["test"], "vi.wait"))
+    visitNodes(source, {
+      CallExpression({ callee, arguments: [, limit], start }) {
+        const called = source.text.slice(callee.start, callee.end);
+        if (["vi.waitFor", "vi.waitUntil"].includes(called) && limit === undefined)
+          wrong.push(`${source.path}:${source.lineAt(start)}`);
+      },
+    });
+  expect(wrong).toEqual([]);
 });
 
 test("no file names this machine's folders or a package registry's host", () => {

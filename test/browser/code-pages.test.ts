@@ -106,7 +106,7 @@ withChromium.describe("the pages of code in a real browser", () => {
     await page.waitForURL(`**${home}/src/branch/topic`);
     expect(await page.getByRole("link", { name: "topic.txt", exact: true }).count()).toBe(0);
     await context.close();
-  }, 60_000);
+  });
 
   test("lines are marked by the address, extended with Shift, and kept by the permanent address", async () => {
     const page = await browser.newPage();
@@ -124,7 +124,7 @@ withChromium.describe("the pages of code in a real browser", () => {
       .poll(async () => (await shown()).map((text) => text.trim()))
       .toEqual(["docs/guide.md"]);
     await page.close();
-  }, 60_000);
+  });
 });
 
 async function signIn(page: Page): Promise<void> {

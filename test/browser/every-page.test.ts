@@ -99,7 +99,7 @@ jobs:
   await vi.waitFor(
     async () =>
       expect((await by("mira", "GET", `${path}/pulls/3`)).json).toMatchObject({ mergeable: true }),
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   await by("mira", "POST", `${path}/pulls/3/merge`, { do: "squash" });
   await by("mira", "POST", `${path}/releases`, { tag_name: "v1", name: "One", body: "Notes" });

@@ -79,7 +79,7 @@ withChromium.describe("the pages in a real browser", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("link", { name: "Sign in" }).waitFor();
     await context.close();
-  }, 60_000);
+  });
 
   test("a pull request is reviewed and merged without JavaScript", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
@@ -109,7 +109,7 @@ withChromium.describe("the pages in a real browser", () => {
     await merge.click();
     await page.getByText("merged by mira").waitFor();
     await context.close();
-  }, 60_000);
+  });
 
   test("tables scroll on a phone instead of breaking their words, and numbers follow titles of any script", async () => {
     const row = `|${" Column |".repeat(9)}`;
@@ -153,7 +153,7 @@ withChromium.describe("the pages in a real browser", () => {
     expect((await download).suggestedFilename()).toBe("drawing.svg");
     expect(problems).toEqual([]);
     await context.close();
-  }, 60_000);
+  });
 
   test("code is coloured, and the number of a line stands beside it", async () => {
     const context = await browser.newContext();
@@ -173,7 +173,7 @@ withChromium.describe("the pages in a real browser", () => {
     await page.goto(`${daemon.url}/mira/notes/issues/1`);
     expect(await colourOf("const")).toBe(colours[0]);
     await context.close();
-  }, 60_000);
+  });
 
   test("no text of the corpus runs a script, loads from elsewhere or leaves the page", async () => {
     const texts = Object.values(corpus)

@@ -42,7 +42,7 @@ withChromium.describe("the pages of runs in a real browser", () => {
           taskId ||= String(task?.id ?? "");
           return taskId;
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
       .not.toBe("");
     const write = (index: number, texts: readonly string[]) => {
@@ -82,5 +82,5 @@ withChromium.describe("the pages of runs in a real browser", () => {
     await still.locator("summary", { hasText: "<b>Test</b>" }).click();
     expect(await still.locator("pre", { hasText: "passed" }).isVisible()).toBe(true);
     await Promise.all([context.close(), plain.close()]);
-  }, 60_000);
+  });
 });

@@ -100,7 +100,7 @@ jobs:
     await page.getByLabel("User name").fill("mira");
     await page.getByRole("button", { name: "Add collaborator" }).click();
     await page.getByRole("list", { name: "Collaborators" }).getByText("mira").first().waitFor();
-  }, 60_000);
+  });
 });
 
 async function signedIn(context: BrowserContext, name: string): Promise<Page> {

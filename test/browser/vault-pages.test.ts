@@ -128,7 +128,7 @@ withChromium.describe("the vault in a real browser", () => {
     await page.getByText("Nothing was found.").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  }, 60_000);
+  });
 
   test("the pages of administrators break no rule of axe and fit", async () => {
     await using context = await newContext();
@@ -155,7 +155,7 @@ withChromium.describe("the vault in a real browser", () => {
     await expect.poll(() => width("img.picture")).toBe(20);
     await page.goto(`${daemon.url}/vault/d/${ids["code.py"]}`);
     expect(await page.locator(".markup .k, .markup .kd, .markup .kn").count()).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });
 
 const newContext = (options: BrowserContextOptions = {}): Promise<BrowserContext> =>

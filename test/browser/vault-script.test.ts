@@ -74,7 +74,7 @@ withChromium.describe("the script of the vault's pages", () => {
     expect(events.requests.filter((url) => !isOwn(url))).toEqual([]);
     // The refused upload is the one response that is an error.
     expect(events.problems.filter((text) => !text.includes("422"))).toEqual([]);
-  }, 60_000);
+  });
 
   test("goes on with an upload into a storage where a lost connection and a reload ended it", async () => {
     const { base, folder } = await connectFolder(folders, folders.mira, "disk");
@@ -105,7 +105,7 @@ withChromium.describe("the script of the vault's pages", () => {
     await page.reload();
     await page.getByText("Drop files or folders").waitFor();
     expect(await page.locator(".uploads li").count()).toBe(0);
-  }, 60_000);
+  });
 
   test("pauses and resumes, and an ended session leaves the files waiting for the next sign-in", async () => {
     await using context = await browser.newContext();
@@ -123,7 +123,7 @@ withChromium.describe("the script of the vault's pages", () => {
     await page.getByText("1 of 1 uploaded").waitFor();
     const { json } = await folders.mira.request("/api/documents?q=waits");
     expect(json.total).toBe(1);
-  }, 60_000);
+  });
 });
 
 async function signedIn(context: BrowserContext): Promise<Page> {

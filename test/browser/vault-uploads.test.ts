@@ -146,7 +146,7 @@ withChromium.describe("uploads of the vault's pages", () => {
     });
     // The small ones wait until then.
     await page.route("**/documents/upload", async (route) => {
-      await expect.poll(() => offsets.length, { timeout: 30_000 }).toBe(2);
+      await expect.poll(() => offsets.length, { timeout: 60_000 }).toBe(2);
       await endSessions(person);
       await route.continue();
     });

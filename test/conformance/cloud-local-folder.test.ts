@@ -56,7 +56,7 @@ async function makeSubject(): Promise<CloudSubject> {
       await rm(root, { recursive: true });
       // The file of an aborted call is closed a moment later.
       const isBack = async () => (await openFiles()) <= before;
-      await vi.waitUntil(isBack, { timeout: 30_000, interval: 10 });
+      await vi.waitUntil(isBack, { timeout: 60_000, interval: 10 });
     },
   };
 }

@@ -271,7 +271,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         expect(taken().equals(wanted)).toBe(true);
         // Who hears it knows that the object was sent whole.
         expect(ended).toBe(1);
-        await vi.waitFor(() => expect(stream?.closed).toBe(true));
+        await vi.waitFor(() => expect(stream?.closed).toBe(true), { timeout: 60_000 });
       }
     });
 
@@ -283,7 +283,7 @@ export function objectStoreSuite(name: string, { sizes, open }: ObjectStoreSuite
         const sink = new Writable({ write: () => setImmediate(() => sink.destroy()) });
         const stream = await subject.store.open(sha256, bytes.length);
         await expect(sendAll(stream, sink)).rejects.toThrow();
-        await vi.waitFor(() => expect(stream?.closed).toBe(true));
+        await vi.waitFor(() => expect(stream?.closed).toBe(true), { timeout: 60_000 });
       }
       expect(await readObject(subject.store, sha256, bytes.length)).toEqual(bytes);
     });

@@ -172,7 +172,7 @@ script("inbox-digest", async (run) => {
 croft token create otto --username otto --scope all --jq .sha1 > otto.txt
 CROFT_FORGE_TOKEN=$(cat otto.txt) croft issue create boss/site --title "The page is empty"`);
   await expect
-    .poll(() => ok("croft notification list --status unread --jq length"), { timeout: 30_000 })
+    .poll(() => ok("croft notification list --status unread --jq length"), { timeout: 60_000 })
     .toBe("1\n");
   expect((await run()).out).toContain("## boss/site\n- Issue: The page is empty <http");
   expect(await run()).toMatchObject({ code: 0, out: "" });

@@ -104,10 +104,10 @@ test(
       for (const task of ["reconcile_documents", "cleanup_packages"])
         expect((await cron(task)).status).toBe(204);
       await expect
-        .poll(async () => [...(await listObjects(home)).keys()].toSorted(), { timeout: 30_000 })
+        .poll(async () => [...(await listObjects(home)).keys()].toSorted(), { timeout: 60_000 })
         .toEqual(listReferences(home));
       await expect
-        .poll(() => listStored(storage), { timeout: 30_000 })
+        .poll(() => listStored(storage), { timeout: 60_000 })
         .toEqual([...seen.stored.values()].toSorted());
       expect(await daemon.end("SIGTERM")).toBe(0);
       assertNothingLost(daemon.stderr());

@@ -114,7 +114,7 @@ async function addFile(api: Api, branch: string): Promise<void> {
 /** Waits until the recovery is over: the base has the file of a pull request if and only if that is merged. */
 async function expectAgreement(api: Api, merged: ReadonlySet<number>): Promise<void> {
   await expect
-    .poll(() => findDisagreements(api, merged), { timeout: 30_000, interval: 50 })
+    .poll(() => findDisagreements(api, merged), { timeout: 60_000, interval: 50 })
     .toEqual([]);
 }
 

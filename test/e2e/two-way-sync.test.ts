@@ -142,7 +142,7 @@ test("--watch follows both sides, survives a killed daemon and ends at Ctrl-C", 
   const ended = new Promise((resolve) => child.once("exit", resolve));
   let output = "";
   child.stdout?.on("data", (chunk: Buffer) => (output += String(chunk)));
-  const wait = { timeout: 30_000, interval: 100 };
+  const wait = { timeout: 60_000, interval: 100 };
   const textAt = (path: string) => readFile(path, "utf8").catch(() => undefined);
   await expect.poll(() => textAt(there("first")), wait).toBe("first");
   await writeFile(there("second"), "second");

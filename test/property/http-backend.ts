@@ -127,7 +127,7 @@ export async function startHttpBackends(): Promise<HttpBackends> {
               if (link === undefined) throw new Error(`no mail to ${emailOf(name)}`);
               return link;
             },
-            { timeout: 30_000, interval: 10 },
+            { timeout: 60_000, interval: 10 },
           );
         },
         confirmReset: async (token, password) =>

@@ -63,7 +63,7 @@ onRunner.describe("the runner program of Gitea", () => {
     expect(await git.in(name, "push", "-q", "origin", "main")).toMatchObject({ exitCode: 0 });
     const run = await vi.waitUntil(
       async () => (await get(`/repos/mira/${name}/actions/runs`)).workflow_runs[0],
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     );
     return `/repos/mira/${name}/actions/runs/${run.id}`;
   }
@@ -87,7 +87,7 @@ onRunner.describe("the runner program of Gitea", () => {
     };
     /** The last lines arrive up to a second after the job has ended. */
     const waitForLog = (name: string, text: string) =>
-      vi.waitUntil(async () => (await logOf(name)).includes(text), { timeout: 5_000 });
+      vi.waitUntil(async () => (await logOf(name)).includes(text), { timeout: 60_000 });
     return { conclusion: ended.conclusion, jobs: byName, logOf, waitForLog };
   }
 
@@ -212,7 +212,7 @@ jobs:
   long: { runs-on: host, steps: [{ run: "echo begun; sleep 300" }] }
 `,
     );
-    await vi.waitUntil(async () => (await get(run)).status === "in_progress", { timeout: 10_000 });
+    await vi.waitUntil(async () => (await get(run)).status === "in_progress", { timeout: 60_000 });
     expect((await people.api("POST", `${run}/cancel`)).status).toBe(204);
     const { conclusion, jobs } = await waitForEnd(run);
     expect(conclusion).toBe("cancelled");

@@ -233,12 +233,12 @@ test("a push is added to the commit-graph, with which git finds last commits fas
   );
   const chain = async () =>
     (await readFile(join(folder, "commit-graph-chain"), "utf8").catch(() => "")).trim();
-  await expect.poll(chain, { timeout: 20_000 }).not.toBe("");
+  await expect.poll(chain, { timeout: 60_000 }).not.toBe("");
   const first = await chain();
   const content = Buffer.from("x").toString("base64");
   await people.by("mira", "POST", `/repos/mira/${name}/contents/x`, { content });
-  await expect.poll(chain, { timeout: 20_000 }).not.toBe(first);
+  await expect.poll(chain, { timeout: 60_000 }).not.toBe(first);
   expect((await people.by("mira", "GET", `/repos/mira/${name}/commits?path=x`)).json).toHaveLength(
     1,
   );
-}, 60_000);
+});

@@ -43,7 +43,7 @@ beforeAll(async () => {
   await people.newUser("quiet", { visibility: "private" });
   await people.newUser("shy", { visibility: "limited" });
   await people.by("mira", "POST", "/orgs", { username: "team" });
-}, 60_000);
+});
 afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
   await git[Symbol.asyncDispose]();
@@ -166,7 +166,7 @@ describe("permissions", () => {
     const issued = await writer.send("GET", "/v2/token?scope=repository:mira/built:pull,push");
     const bearer = clientOf({ bearer: issued.json.token });
     expect(await rightsOf(bearer, "mira/built")).toEqual([200, 202]);
-  }, 60_000);
+  });
 });
 
 describe("tokens of the registry", () => {

@@ -56,7 +56,7 @@ beforeAll(async () => {
   const context = taken.task?.context as { token: string; gitea_runtime_token: string };
   jobToken = context.token;
   runtimeToken = context.gitea_runtime_token;
-}, 60_000);
+});
 afterAll(async () => {
   await client[Symbol.asyncDispose]();
   await git[Symbol.asyncDispose]();

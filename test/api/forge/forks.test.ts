@@ -243,7 +243,7 @@ describe("a fork", () => {
           const { json } = await by(mira, "GET", `/repos/${path}/actions/runs`);
           expect(json.workflow_runs).toMatchObject(expected);
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       );
     // A job reads the workflows after the push.
     await waitForRuns([{ event: "push" }]);

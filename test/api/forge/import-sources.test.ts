@@ -68,7 +68,7 @@ const until = (copy: string, state: string) =>
       expect(found.state, JSON.stringify(found)).toBe(state);
       return found;
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
 
 beforeAll(async () => {
@@ -435,7 +435,7 @@ test("an import that never ends is cancelled", async () => {
     return json(response, [{ name: "bug", color: "x" }], { link: '<x>; rel="next"' });
   };
   const copy = (await migrate()).json.full_name;
-  await vi.waitFor(() => expect(pages).toBeGreaterThan(3), { timeout: 20_000, interval: 50 });
+  await vi.waitFor(() => expect(pages).toBeGreaterThan(3), { timeout: 60_000, interval: 50 });
   expect((await by("mira", "DELETE", `/repos/${copy}/import`)).status).toBe(200);
   await until(copy, "cancelled");
   expect((await importOf(copy)).parts[0]).toMatchObject({ name: "labels", imported: 1 });
@@ -479,7 +479,7 @@ test("a mirror that is removed during its synchronization keeps its branches", a
   held = undefined;
   // The synchronization ends with the removal of its quarantine.
   await vi.waitFor(async () => expect(await quarantines()).toEqual([]), {
-    timeout: 20_000,
+    timeout: 60_000,
     interval: 50,
   });
   expect(await branches()).toEqual(before);

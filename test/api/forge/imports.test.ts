@@ -96,7 +96,7 @@ async function newSource(): Promise<string> {
       const merged = await far.by("olga", "POST", `/repos/${path}/pulls/4/merge`, { Do: "merge" });
       expect(merged.status, merged.text).toBe(200);
     },
-    { timeout: 20_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   );
   const release = await call("POST", "/releases", { tag_name: "v1", name: "One", body: "Notes" });
   const form = new FormData();
@@ -308,7 +308,7 @@ describe("an import from Gitea's API", () => {
           base: { ref: "main" },
           changed_files: 0,
         }),
-      { timeout: 20_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     expect(ours?.pulls[1]).toMatchObject({
       merged: true,

@@ -518,7 +518,7 @@ test("a notification is read with its new texts, answered, done and pinned", asy
       const [, count] = /Unread \((\d+)\)/.exec(inbox) ?? [];
       return found !== undefined && { id: found, unread: count };
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
   const thread = `/notifications/${id}`;
   expect((await nora.open(thread)).text).toContain("<em>look</em>");

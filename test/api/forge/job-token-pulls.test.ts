@@ -45,7 +45,7 @@ async function newTokens(path: string, permissions: Readonly<Record<string, stri
           tokens[name] ||= (task?.context as { token?: string } | undefined)?.token ?? "";
           return tokens[name];
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
       .not.toBe("");
   }
@@ -94,7 +94,7 @@ test("the token of a job changes pull requests with pull-requests, and merges wi
   }
   expect(await statusOf("both", "POST", "/pulls/1/merge", merge)).toBe(200);
   await pulls.expectPull(path, 1, { merged: true });
-}, 60_000);
+});
 
 test("a job opens a pull request by a push for review only with pull-requests: write", async () => {
   const path = await pulls.create([]);
@@ -107,7 +107,7 @@ test("a job opens a pull request by a push for review only with pull-requests: w
   expect(pushed.exitCode).not.toBe(0);
   expect(pushed.errors).toContain("pull-requests: write");
   expect((await by("mira", "GET", `${path}/pulls?state=all`)).json).toEqual([]);
-}, 60_000);
+});
 
 test("the verdict of a job counts for no rule and replaces none of the person in whose name it runs", async () => {
   const path = await pulls.create(["one", "two"]);
@@ -145,4 +145,4 @@ test("the verdict of a job counts for no rule and replaces none of the person in
   ]);
   const merged = await asJob("POST", "/pulls/1/merge", { do: "merge" });
   expect(merged).toMatchObject({ status: 405 });
-}, 60_000);
+});

@@ -477,7 +477,7 @@ test("the clean-up removes what no commit has named for a week, and the media ad
   expect(await sizes()).toEqual([200, 200]);
   now += 2 * DAY;
   await people.api("POST", "/admin/cron/gc_lfs");
-  await expect.poll(sizes, { timeout: 10_000 }).toEqual([200, 404]);
+  await expect.poll(sizes, { timeout: 60_000 }).toEqual([200, 404]);
 });
 
 const withClient = skipUnless(

@@ -215,7 +215,7 @@ describe("a pull mirror", () => {
     expect((await by(mira, "POST", `/repos/${copy}/mirror-sync`)).status).toBe(200);
     await vi.waitFor(
       async () => expect(await refsOf(nearUrl(copy))).toBe(await refsOf(farUrl(path))),
-      { timeout: 20_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     const isMirrored = (kind: string, text: string) => (request: Received) =>
       request.path === "/mirrored" &&
@@ -234,7 +234,7 @@ describe("a pull mirror", () => {
     await by(mira, "POST", `/repos/${copy}/mirror-sync`);
     const state = () => by(mira, "GET", `/repos/${copy}/mirror`);
     await vi.waitFor(async () => expect((await state()).json.failures).toBe(1), {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 100,
     });
     expect((await state()).json).toMatchObject({
@@ -330,7 +330,7 @@ describe("a push mirror", () => {
     const equal = () =>
       vi.waitFor(
         async () => expect(await refsOf(farUrl(target))).toBe(await refsOf(nearUrl(copy))),
-        { timeout: 20_000, interval: 100 },
+        { timeout: 60_000, interval: 100 },
       );
     await equal();
     await commit(near, mira, copy, "pushed-on");
@@ -346,7 +346,7 @@ describe("a push mirror", () => {
     const one = `/repos/${copy}/push_mirrors/${wrong.json.remote_name}`;
     await vi.waitFor(
       async () => expect((await by(mira, "GET", one)).json.last_error).toContain("credentials"),
-      { timeout: 20_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     expect((await by(mira, "POST", `/repos/${copy}/push_mirrors-sync`)).status).toBe(200);
     for (const fields of [{ interval: "x" }, { interval: "1ms" }])

@@ -83,11 +83,11 @@ withDatabaseFile(
       expect((await daemon.request(path, { method: "POST", token })).status).toBe(204);
       times.push(time());
       await expect
-        .poll(() => keys().some((key) => key.includes(time())), { timeout: 20_000 })
+        .poll(() => keys().some((key) => key.includes(time())), { timeout: 60_000 })
         .toBe(true);
       now += 60_000;
     }
-    await expect.poll(() => keys().length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => keys().length, { timeout: 60_000 }).toBe(3);
     const own = keys().filter((key) => key !== others);
     expect(own).toEqual(
       times

@@ -48,7 +48,7 @@ const mailedToken = (user: string, count = 1) =>
       expect(tokens).toHaveLength(count);
       return tokens.at(-1) ?? "";
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 
 const signIn = (user: string, password: string) =>

@@ -58,7 +58,7 @@ beforeAll(async () => {
   await git.in("all", "commit", "-q", "-m", "Third");
   await git.in("all", "push", "-q", "origin", "topic");
   expect((await open(path, "topic")).status).toBe(201);
-}, 60_000);
+});
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();

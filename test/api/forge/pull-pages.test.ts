@@ -82,7 +82,7 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
   expect((await by("mira", "POST", `${path}/pulls`, opened)).status).toBe(201);
   await expect
     .poll(async () => (await by("mira", "GET", `${path}/pulls/1`)).json.mergeable, {
-      timeout: 20_000,
+      timeout: 60_000,
     })
     .toBe(true);
 

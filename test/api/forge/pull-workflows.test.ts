@@ -55,7 +55,7 @@ async function waitFor(path: string, file: string, count: number): Promise<reado
       const runs = (await runsOf(path)).filter((run) => run.path.startsWith(`${file}@`));
       return runs.length >= count && runs;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 
@@ -202,7 +202,7 @@ test("pull requests start workflows by types, branches and paths, with their con
   // Reopened, and again when the base is dev: `usual` names no types.
   await waitFor(path, "usual.yml", 3);
   expect((await runsOf(path)).filter((run) => run.path.startsWith("dev.yml"))).toEqual([]);
-}, 60_000);
+});
 
 test("a commit or a title with [skip ci] starts no workflow of pull_request", async () => {
   const path = await create(["one", "two", "three"]);
@@ -220,7 +220,7 @@ test("a commit or a title with [skip ci] starts no workflow of pull_request", as
   const [run] = await waitFor(path, "ci.yml", 1);
   expect(run).toMatchObject({ path: "ci.yml@refs/pull/3/head" });
   expect(await runsOf(path)).toHaveLength(1);
-}, 60_000);
+});
 
 test("the first run of a stranger's fork waits for approval, then has no secrets and reads alone", async () => {
   const path = await create([]);
@@ -289,7 +289,7 @@ test("the first run of a stranger's fork waits for approval, then has no secrets
   await pushTo(fork, "otto", { "a.txt": "more" });
   const [second] = await waitFor(path, "ci.yml", 2);
   expect(second).toMatchObject({ status: "queued" });
-}, 60_000);
+});
 
 test("a new head and the close of a pull request cancel runs that wait for approval", async () => {
   const path = await create([]);
@@ -310,7 +310,7 @@ test("a new head and the close of a pull request cancel runs that wait for appro
   expect(await stateOf(path, second?.id)).toMatchObject({ conclusion: "cancelled" });
   const late = await by("mira", "POST", `${path}/actions/runs/${second?.id}/approve`);
   expect(late.status).toBe(409);
-}, 60_000);
+});
 
 test("reviews and comments of a pull request start workflows", async () => {
   const path = await create(["topic"]);
@@ -351,7 +351,7 @@ test("reviews and comments of a pull request start workflows", async () => {
   expect(both).toMatchObject({ event: "issue_comment", head_branch: "main" });
   // A pull request is no issue to `on: issues`.
   expect((await runsOf(path, "&event=issues")).length).toBe(0);
-}, 60_000);
+});
 
 const stateOf = async (path: string, id: number | undefined) =>
   (await by("mira", "GET", `${path}/actions/runs/${id}`)).json;
@@ -387,7 +387,7 @@ test("a push to the head cancels by concurrency, and a fork's group is apart fro
   const [fourth] = await waitFor(path, "own.yml", 4);
   expect(fourth).toMatchObject({ status: "queued" });
   expect(await stateOf(path, deployment?.id)).toMatchObject({ status: "queued" });
-}, 60_000);
+});
 
 test("a pull request without a branch is that of a stranger, and its run is approved on its page", async () => {
   const path = await create([]);
@@ -427,7 +427,7 @@ test("a pull request without a branch is that of a stranger, and its run is appr
   expect((await approve({ form_token: token })).status).toBe(303);
   expect(await stateOf(path, run?.id)).toMatchObject({ status: "queued" });
   expect((await daemon.request(`${home}/actions`)).text).toContain("#1");
-}, 60_000);
+});
 
 test("a merge starts workflows of the merge commit, and what a job does starts none", async () => {
   const path = await create(["topic"]);
@@ -454,7 +454,7 @@ test("a merge starts workflows of the merge commit, and what a job does starts n
       const pull = (await by("mira", "GET", `${path}/pulls/1`)).json;
       return pull.head.sha === head && pull.mergeable === true;
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect((await by("mira", "POST", `${path}/pulls/1/merge`, { do: "merge" })).status).toBe(200);
   const [run] = await waitFor(path, "closed.yml", 1);
@@ -465,4 +465,4 @@ test("a merge starts workflows of the merge commit, and what a job does starts n
   expect(statuses.map(({ context }: { context: string }) => context)).toContain(
     "closed / a (pull_request)",
   );
-}, 60_000);
+});

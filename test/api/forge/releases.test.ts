@@ -263,7 +263,7 @@ describe("events of releases", () => {
       act_user: { login: mira },
     });
     const toNora = () => smtp.received.filter(({ to }) => to.includes(`${nora}@example.org`));
-    await vi.waitUntil(() => toNora().length > 0, { timeout: 30_000, interval: 20 });
+    await vi.waitUntil(() => toNora().length > 0, { timeout: 60_000, interval: 20 });
     expect(toNora()).toHaveLength(1);
     expect(toNora()[0]?.source).toContain("Release First");
     expect(smtp.received.filter(({ to }) => to.includes(`${mira}@example.org`))).toEqual([]);
@@ -290,13 +290,13 @@ describe("events of releases", () => {
       (await repository.runs())
         .filter(({ event }) => event === "release")
         .map(({ path: file }) => String(file));
-    await vi.waitUntil(async () => (await runs()).length === 2, { timeout: 30_000, interval: 50 });
+    await vi.waitUntil(async () => (await runs()).length === 2, { timeout: 60_000, interval: 50 });
     expect((await runs()).toSorted()).toEqual([
       "any.yml@refs/tags/v1",
       "released.yml@refs/tags/v1",
     ]);
     await by(mira, "PATCH", `${path}/${made.json.id}`, { body: "Notes" });
-    await vi.waitUntil(async () => (await runs()).length === 4, { timeout: 30_000, interval: 50 });
+    await vi.waitUntil(async () => (await runs()).length === 4, { timeout: 60_000, interval: 50 });
     expect((await runs()).filter((file) => file.startsWith("edited.yml"))).toHaveLength(1);
   });
 });
@@ -458,8 +458,9 @@ describe("files of releases", () => {
     }
     expect((await by(mira, "GET", `${release}/assets`)).json).toEqual([]);
     const folder = join(daemon.home, "tmp");
-    await vi.waitUntil(async () =>
-      (await readdir(folder)).every((name) => !/^(?:object|form)-/.test(name)),
+    await vi.waitUntil(
+      async () => (await readdir(folder)).every((name) => !/^(?:object|form)-/.test(name)),
+      { timeout: 60_000 },
     );
     expect((await send(mira, release, { body: toForm("x", "a.txt") })).status).toBe(201);
   });

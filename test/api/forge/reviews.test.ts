@@ -222,12 +222,12 @@ test("a push that changes the content makes verdicts stale, one of the base's co
   };
   await commit("main", "other.txt");
   await expect
-    .poll(async () => (await by("mira", "GET", pull)).json.mergeable, { timeout: 20_000 })
+    .poll(async () => (await by("mira", "GET", pull)).json.mergeable, { timeout: 60_000 })
     .toBe(true);
   expect(await get()).toMatchObject({ stale: false, dismissed: false });
   await commit("topic", "more.txt");
   await expect
-    .poll(get, { timeout: 20_000 })
+    .poll(get, { timeout: 60_000 })
     .toMatchObject({ stale: true, dismissed: true, official: true });
 });
 
@@ -248,12 +248,12 @@ test("owners of changed files are asked when the pull request is ready, and not 
     );
   expect(await requested()).toEqual([]);
   await by("mira", "PATCH", at, { title: "Second" });
-  await expect.poll(requested, { timeout: 20_000 }).toEqual(["otto"]);
+  await expect.poll(requested, { timeout: 60_000 }).toEqual(["otto"]);
   await review(at, "otto", { event: "APPROVED" });
   const more = { content: toContent("y"), branch: "second" };
   await by("mira", "POST", `${path}/contents/third.txt`, more);
   await expect
-    .poll(async () => (await by("mira", "GET", `${at}/reviews`)).json, { timeout: 20_000 })
+    .poll(async () => (await by("mira", "GET", `${at}/reviews`)).json, { timeout: 60_000 })
     .toMatchObject([{ state: "APPROVED", stale: true }]);
   expect(await requested()).toEqual([]);
 });

@@ -130,7 +130,7 @@ ${needing.join("")}  endless:
       const found = await repository.statesOf(id);
       return isDecided(found) ? found : undefined;
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   for (let at = 0; at < 20; at += 1)
     expect(states[`n${at}`]).toBe(at % 2 === 0 ? "queued" : "skipped");

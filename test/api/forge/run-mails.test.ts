@@ -59,7 +59,7 @@ const mailsTo = (user: string) =>
  * extra one.
  */
 async function waitForMails(user: string, count: number) {
-  await vi.waitUntil(() => mailsTo(user).length >= count, { timeout: 30_000, interval: 20 });
+  await vi.waitUntil(() => mailsTo(user).length >= count, { timeout: 60_000, interval: 20 });
   expect(mailsTo(user)).toHaveLength(count);
   return mailsTo(user);
 }
@@ -183,7 +183,7 @@ test("a queued mail is not sent to a user who has lost access or has left the te
   await repository.work("SUCCESS");
   // Two mails are sent at a time: with these in progress, the next one waits. The first is that to the new collaborator.
   await welcome("first");
-  await vi.waitUntil(() => held.length === 2, { timeout: 20_000 });
+  await vi.waitUntil(() => held.length === 2, { timeout: 60_000 });
   const path = `${repository.api}/workflows/ci.yml/dispatches`;
   expect((await someone.by(helper, "POST", path, { ref: "main" })).status).toBe(204);
   await repository.work("FAILURE");
@@ -199,7 +199,7 @@ test("a queued mail is not sent to a user who has lost access or has left the te
     );
   await welcome("last");
   release.resolve();
-  await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 20_000 });
+  await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 60_000 });
   expect(held.toSorted()).toEqual(["first", "last", helper].map((name) => `${name}@example.org`));
 });
 

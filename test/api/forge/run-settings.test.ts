@@ -18,7 +18,7 @@ async function pushTwice(name: string, settings: string): Promise<readonly Shown
       const { json } = await people.api("GET", `/repos/mira/${name}/actions/runs`);
       return json.workflow_runs.length === 2 && json.workflow_runs.toReversed();
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 }
 

@@ -146,7 +146,7 @@ describe("the matrix of teams and a private repository", () => {
         ({ subject }: { subject: { title: string } }) => subject.title,
       );
     await expect
-      .poll(() => titles("helper"), { timeout: 10_000 })
+      .poll(() => titles("helper"), { timeout: 60_000 })
       .toContain("Window @coder @helper");
     expect(await titles("coder")).toEqual([]);
   });

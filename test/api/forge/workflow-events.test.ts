@@ -102,7 +102,7 @@ test("issues and comments start the workflows of the default branch, by their ty
     ["issues", "labels.yml", "mira"],
     ["push", "ready.yml", "mira"],
   ]);
-}, 60_000);
+});
 
 /** Makes an issue once a second until it starts a workflow: the default branch is read by a job. */
 async function waitForIssueRun(
@@ -130,7 +130,7 @@ test("a push by a job changes the events of a repository, and starts no run", as
   await repository.push({ "any.yml": on("any", "issues").replace("NAME", "bot") });
   await waitForIssueRun(started, "any.yml");
   expect((await listRuns()).filter(([event]) => event === "push")).toHaveLength(1);
-}, 60_000);
+});
 
 test("events follow the default branch when another one is chosen and when it is renamed", async () => {
   const started = await start("moved", { "ready.yml": READY });
@@ -158,7 +158,7 @@ test("events follow the default branch when another one is chosen and when it is
   await mira("POST", "/issues", { title: "After" });
   expect(await repository.waitForRuns(before + 1)).toMatchObject({ head_branch: "later" });
   await mira("PATCH", "", { default_branch: "main" });
-}, 60_000);
+});
 
 withDatabaseFile(
   "a home of an earlier croft reads the events of its workflows once",
@@ -212,7 +212,7 @@ test("a deleted branch and a published package start workflows", async () => {
     "delete",
     "push",
   ]);
-}, 60_000);
+});
 
 test("a run starts the workflows that follow it, and a cycle of them ends", async () => {
   const { repository, seen: listRuns } = await start("follow", {
@@ -243,4 +243,4 @@ test("a run starts the workflows that follow it, and a cycle of them ends", asyn
     timeout: 30_000,
   });
   expect((await repository.runs()).length).toBe(7);
-}, 60_000);
+});

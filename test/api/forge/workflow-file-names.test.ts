@@ -105,7 +105,7 @@ test("a push of sixty workflows starts sixty runs, and files beyond the maximum 
   // The failed run is made last, so it is on the first page.
   const last = await vi.waitUntil(
     async () => (await repository.runs()).find(({ conclusion }) => conclusion === "failure"),
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   expect(last["path"]).toBe("w200.yml@refs/heads/main");
   expect((await repository.get("/runs?limit=1")).total_count).toBe(61);
@@ -120,8 +120,8 @@ test("a push of sixty workflows starts sixty runs, and files beyond the maximum 
     return found.filter((each) => each.event === event && each.path.startsWith("w200.yml")).length;
   };
   await people.api("POST", "/repos/mira/many/issues", { title: "One" });
-  await vi.waitUntil(async () => (await failedFor("issues")) === 1, { timeout: 30_000 });
+  await vi.waitUntil(async () => (await failedFor("issues")) === 1, { timeout: 60_000 });
   for (const has_actions of [false, true])
     await people.api("PATCH", "/repos/mira/many", { has_actions });
-  await vi.waitUntil(async () => (await failedFor("push")) === 2, { timeout: 30_000 });
-}, 60_000);
+  await vi.waitUntil(async () => (await failedFor("push")) === 2, { timeout: 60_000 });
+});

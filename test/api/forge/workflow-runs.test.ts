@@ -78,7 +78,7 @@ async function pushWorkflow(name: string, workflow: string): Promise<number> {
       const runs = await runsOf(name);
       return runs.length > 0 && runs;
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
   return run?.id ?? 0;
 }
@@ -358,7 +358,7 @@ jobs:
     expect((await people.api("GET", "/repos/mira/quiet/actions/runs")).status).toBe(404);
     await people.api("PATCH", "/repos/mira/quiet", { has_actions: true });
     await push("quiet", { a: "3" }, { branch: "release", message: "counts" });
-    await vi.waitUntil(async () => (await runsOf("quiet")).length > 0, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await runsOf("quiet")).length > 0, { timeout: 60_000 });
     expect((await runsOf("quiet")).map((run) => run["display_title"])).toEqual(["counts"]);
   });
 
@@ -372,7 +372,7 @@ jobs:
       [3, "2"],
     ] as const) {
       await push("group", { a: text });
-      await vi.waitUntil(async () => (await runsOf("group")).length === count, { timeout: 10_000 });
+      await vi.waitUntil(async () => (await runsOf("group")).length === count, { timeout: 60_000 });
     }
     const states = async () =>
       (await runsOf("group")).map((run) => run["conclusion"] ?? run["status"]);
@@ -390,7 +390,7 @@ describe("a concurrency group with cancel-in-progress", () => {
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["swift"] });
     const { task } = await fetchTask(daemon, runner);
     await push("swift", { a: "1" });
-    await vi.waitUntil(async () => (await runsOf("swift")).length === 2, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await runsOf("swift")).length === 2, { timeout: 60_000 });
     const states = async () =>
       (await runsOf("swift")).map((run) => run["conclusion"] ?? run["status"]);
     expect(await states()).toEqual(["queued", "cancelled"]);

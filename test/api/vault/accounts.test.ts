@@ -399,7 +399,7 @@ describe("resetting a password", () => {
         }
         throw new Error(`no mail to ${email}`);
       },
-      { timeout: 30_000, interval: 10 },
+      { timeout: 60_000, interval: 10 },
     );
   }
 

@@ -191,7 +191,7 @@ describe("a document", () => {
         const json = await read();
         return json.status === "ready" ? json : undefined;
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     );
   }
 
@@ -224,10 +224,10 @@ describe("a document", () => {
     server.behaviour = "hangs";
     const asked = server.questions.length;
     const readWaiting = await uploadBy("p-waits", ["Travel"], "We travel slowly");
-    await vi.waitUntil(() => server.questions.length > asked, { timeout: 20_000, interval: 50 });
+    await vi.waitUntil(() => server.questions.length > asked, { timeout: 60_000, interval: 50 });
     const readOther = await uploadBy("p-other", [], "A note without topics");
     await vi.waitUntil(async () => (await readOther()).status === "ready", {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 50,
     });
     expect(await readWaiting()).toMatchObject({ status: "processing", classification: null });

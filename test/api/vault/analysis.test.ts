@@ -34,7 +34,7 @@ async function processed(id: string) {
       const { json } = await person.request(`/api/documents/${id}`);
       return ["ready", "classification_failed"].includes(json.status) ? json : undefined;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 
@@ -116,7 +116,7 @@ test("a document can be classified again", async () => {
   await vi.waitUntil(
     async () =>
       (await person.request(`/api/documents/${id}`)).json.classification?.topic === "Note",
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 });
 
@@ -139,7 +139,7 @@ test("an item of connected storage is analysed and found", async () => {
       const { json } = await person.request(`${base}/${encodeURIComponent(item)}/detail`);
       return json.analysis_status === "ready" ? json : undefined;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect(detail).toMatchObject({
     extracted_text: "A letter from the hotel in Porto",
@@ -179,7 +179,7 @@ test("an item with incomplete text is ready, and shows the reason until the text
         const isDone = json.analysis_status === "ready" && json.extracted_text.includes(text);
         return isDone ? json : undefined;
       },
-      { timeout: 30_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     );
   };
   expect(await analyze("opening")).toMatchObject({ unsupported_analysis_reason: "too_large" });

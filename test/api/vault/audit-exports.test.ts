@@ -97,7 +97,7 @@ describe("daily exports", () => {
     await vi.waitFor(
       async () =>
         expect((await admin("/audit/daily-exports")).json.items[0]?.date).toBe("2026-11-20"),
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     );
   });
 

@@ -144,7 +144,7 @@ describe("signing in at Google", () => {
           paths.map((file) => readFile(join(file.parentPath, file.name), "latin1")),
         );
       };
-      seen.push(...(await vi.waitFor(read, { timeout: 30_000 })));
+      seen.push(...(await vi.waitFor(read, { timeout: 60_000 })));
       expect(seen.length).toBeGreaterThan(4);
       const given = seen.join("\n");
       expect(given).toContain("vault_connections");

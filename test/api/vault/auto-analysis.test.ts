@@ -36,7 +36,7 @@ async function analysed(name: string, text: string | null) {
       const isDone = ["ready", "unsupported"].includes(found.analysis_status);
       return isDone && found.extracted_text === text && !found.is_stale ? found : undefined;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 

@@ -68,7 +68,7 @@ async function processed(person: VaultPerson, id: string) {
       const { json } = await person.request(`/api/documents/${id}`);
       return ["ready", "classification_failed"].includes(json.status) ? json : undefined;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 

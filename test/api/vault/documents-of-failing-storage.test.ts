@@ -92,7 +92,7 @@ test.each([403, 500])(
   "a deletion that the provider answers with %i keeps the document, and works later",
   async (status) => {
     const { id } = (await upload("kept")).json;
-    await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 30_000 });
+    await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 60_000 });
     proxy.answerNext(({ method }) => method === "DELETE", status, {}, "secret words");
     const answer = await person.request(`/api/documents/${id}`, { method: "DELETE" });
     expect(answer).toMatchObject({
@@ -115,7 +115,7 @@ test("a document whose storage is away while it is read waits as a job with the 
   });
   expect(uncached).toMatchObject({ status: 200 });
   const { id } = (await upload("read me")).json;
-  await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 30_000 });
+  await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 60_000 });
   proxy.faults.refuse();
   await person.request(`/api/documents/${id}/classify`, { method: "POST" });
   const job = await vi.waitUntil(
@@ -123,7 +123,7 @@ test("a document whose storage is away while it is read waits as a job with the 
       const found = await findJob(id);
       return found?.last_error == null ? undefined : found;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect(job).toMatchObject({ state: "waiting", attempts: 1 });
   expect(job.last_error).toContain("the provider did not give the bytes");
@@ -131,5 +131,5 @@ test("a document whose storage is away while it is read waits as a job with the 
   proxy.faults.clear();
   const path = `/api/admin/jobs/${job.id}/retry`;
   expect(await administrator.request(path, { method: "POST" })).toMatchObject({ status: 200 });
-  await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 30_000 });
+  await vi.waitUntil(async () => (await view(id)).status === "ready", { timeout: 60_000 });
 });

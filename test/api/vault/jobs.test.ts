@@ -31,7 +31,7 @@ async function upload(name: string): Promise<string> {
   const { id } = (await person.request("/api/documents/upload", { method: "POST", body })).json;
   await vi.waitUntil(
     async () => (await person.request(`/api/documents/${id}`)).json.status === "ready",
-    { timeout: 20_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   return id;
 }
@@ -105,7 +105,7 @@ describe("POST /api/admin/jobs/{id}/retry", () => {
     const answer = await admin.request(`${JOBS}/${id}/retry`, { method: "POST" });
     expect(answer).toMatchObject({ status: 200, json: { id } });
     await vi.waitUntil(async () => (await admin.request(`${JOBS}/${id}`)).status === 404, {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 50,
     });
     expect(await statusOf(key)).toBe("ready");

@@ -222,7 +222,7 @@ describe("a link for a number of downloads", () => {
       .toBe(410);
     await expect
       .poll(async () => (await visit(`${link.path}/download`, { address: "203.0.113.5" })).status, {
-        timeout: 10_000,
+        timeout: 60_000,
       })
       .toBe(200);
     const again = await visit(`${link.path}/download`, { address: "203.0.113.5" });

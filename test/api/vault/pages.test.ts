@@ -222,7 +222,7 @@ async function mailedLink(email: string): Promise<string> {
       }
       throw new Error(`no mail to ${email}`);
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 

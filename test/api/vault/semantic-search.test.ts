@@ -73,7 +73,7 @@ async function reaches(person: VaultPerson, id: string, status: string): Promise
       const { json } = await person.request(`/api/documents/${id}`);
       return json.status === "ready" && json.semantic_index_status === status;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 
@@ -123,7 +123,7 @@ test("the index follows the provider: none, built, found by meaning, rebuilt, de
     model_name: AI_MODEL,
     embedding_model_name: AI_EMBEDDING_MODEL,
   });
-  await vi.waitUntil(() => server.embedded.length >= 3, { timeout: 30_000 });
+  await vi.waitUntil(() => server.embedded.length >= 3, { timeout: 60_000 });
   for (const id of [car, trip, flat]) await reaches(mira, id, "ready");
   expect(names(await search(mira, "automobile"))[0]).toBe("repair.txt");
 
@@ -154,7 +154,7 @@ test("items of connected storage are indexed, and their status is true", async (
   await vi.waitUntil(
     async () =>
       (await noor.request(`${items}/stay.txt/detail`)).json.semantic_index_status === "ready",
-    { timeout: 30_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect(names(await search(noor, "hotel"))[0]).toBe("stay.txt");
 });

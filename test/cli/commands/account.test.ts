@@ -102,7 +102,7 @@ test("a forgotten password is chosen again with the link of a mail", async () =>
       expect(found).not.toBeNull();
       return found?.[0] ?? "";
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
   const confirm = ["account", "confirm-reset", "--password-stdin"];
   expect((await croft(confirm, `${link}\nshort\n`)).code).toBe(12);

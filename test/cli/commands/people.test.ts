@@ -249,10 +249,13 @@ test("the link is mailed when a mail server is set up, and printed when that is 
   const line = ["people", "add", "mira", "--email", "mira@example.org"];
   const added = JSON.parse((await croft(line, mailing)).out);
   expect(added).toMatchObject({ forge: "created", vault: "created", mailed: true, link: null });
-  const [mail] = await vi.waitFor(() => {
-    expect(mails.received).toHaveLength(1);
-    return mails.received;
-  });
+  const [mail] = await vi.waitFor(
+    () => {
+      expect(mails.received).toHaveLength(1);
+      return mails.received;
+    },
+    { timeout: 60_000 },
+  );
   expect(mail?.to).toEqual(["mira@example.org"]);
   const [link = ""] = /http\S+\/-\/invitation\S+/.exec(mail?.source ?? "") ?? [];
   expect((await choose(link, PASSWORD, mailing)).status).toBe(200);

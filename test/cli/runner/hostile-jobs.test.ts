@@ -138,7 +138,7 @@ test(
     expect(await workflows.logOf("leaves", first, "a")).toContain(
       "::warning::the runner could not remove all files of the job",
     );
-    await vi.waitUntil(() => runner.system.written.err().includes("stays:"), { timeout: 10_000 });
+    await vi.waitUntil(() => runner.system.written.err().includes("stays:"), { timeout: 60_000 });
     const [aside = ""] = (await readdir(root)).filter((name) => name.startsWith("left-"));
     expect(runner.system.written.err()).toContain(`${aside} stays:`);
     expect(runner.system.written.err()).toContain("cannot remove the container of the job");
@@ -177,7 +177,7 @@ test(
       hurried: false,
     });
     const ended = run(["runner", "run"], system);
-    await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 20_000 });
+    await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 60_000 });
     expect(system.written.err()).toContain("left-83-0a1b2c stays:");
     expect((await readdir(root)).toSorted()).toEqual(["left-83-0a1b2c", "lock.json"]);
     system.stops.send("SIGTERM");

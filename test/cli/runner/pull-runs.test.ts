@@ -59,14 +59,14 @@ test(
     expect(opened.status).toBe(201);
     const wish = { do: "squash", merge_when_checks_succeed: true };
     await vi.waitUntil(async () => (await api("POST", "/pulls/1/merge", wish)).status === 201, {
-      timeout: 20_000,
+      timeout: 60_000,
     });
     const run = await vi.waitUntil(
       async () =>
         (await api("GET", "/actions/runs?event=pull_request")).json.workflow_runs[0]?.id as
           | number
           | undefined,
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     const options = {
       home: home.path,
@@ -82,7 +82,7 @@ test(
       "file: of the fork key:. topic into main",
     );
     await vi.waitUntil(async () => (await api("GET", "/pulls/1")).json.merged === true, {
-      timeout: 20_000,
+      timeout: 60_000,
     });
   },
 );

@@ -223,14 +223,14 @@ test(
 `),
     );
     await vi.waitUntil(async () => (await workflows.logOf("stray", id, "b")).includes("begun"), {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     const marked = async () => (await findMarked()).length;
     expect(await marked()).toBeGreaterThan(0);
     await vi.waitUntil(
       async () => (await workflows.jobsOf("stray", id))[0]?.status === "completed",
       {
-        timeout: 30_000,
+        timeout: 60_000,
       },
     );
     expect(await workflows.logOf("stray", id, "a")).toContain("next step");
@@ -239,7 +239,7 @@ test(
     expect(await workflows.logOf("stray", id, "b")).toEqual(
       expect.arrayContaining(["The job was cancelled.", "cleaning cancelled"]),
     );
-    await expect.poll(marked, { timeout: 5_000 }).toBe(0);
+    await expect.poll(marked, { timeout: 60_000 }).toBe(0);
   },
 );
 

@@ -34,7 +34,7 @@ export function createRunnerStarter(daemon: () => Pick<TestDaemon, "url">, peopl
     expect(registered.code).toBe(0);
     const system = fakeSystem({ ...options, hurried: false });
     const ended = run(["runner", "run", ...flags], system);
-    await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 20_000 });
+    await vi.waitUntil(() => system.written.err().includes("waits for jobs"), { timeout: 60_000 });
     const stop = async () => {
       system.stops.send("SIGTERM");
       return ended;

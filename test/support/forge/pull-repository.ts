@@ -33,7 +33,7 @@ export function createPullRepositories(
       await expect
         .poll(async () => (await by("mira", "GET", `${path}/pulls/${number}`)).json, {
           interval: 20,
-          timeout: 20_000,
+          timeout: 60_000,
         })
         .toMatchObject(members);
     },

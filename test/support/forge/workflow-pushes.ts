@@ -71,7 +71,7 @@ function createWorkflowPushes(
       expect(pushed).toMatchObject({ exitCode: 0 });
       return vi.waitUntil(
         async () => (await get(`/repos/${owner}/${name}/actions/runs`)).workflow_runs[0]?.id,
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       );
     },
     /** Waits for the end of a run. Returns the conclusions of its jobs by name. */

@@ -100,7 +100,7 @@ export function createWorkflowRepository(
           const all = await runs();
           return all.length >= count && all;
         },
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       );
       if (seen[0] === undefined) throw new Error("no run");
       return seen[0];

@@ -93,7 +93,7 @@ async function failEachCall(work: (round: number) => Promise<unknown>): Promise<
     const hasFailed = counted >= call;
     failing = 0;
     await expect
-      .poll(() => openFilesBelow(home), { message: `call ${call}`, timeout: 5_000 })
+      .poll(() => openFilesBelow(home), { message: `call ${call}`, timeout: 60_000 })
       .toEqual(before);
     if (!hasFailed) return call - 1;
   }

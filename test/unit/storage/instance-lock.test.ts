@@ -39,7 +39,7 @@ async function startHolder(beforeSaying = ""): Promise<{ child: ChildProcess; sa
     const kind = await take();
     ${beforeSaying}
     process.stdout.write(kind);
-    if (kind === "acquired") setInterval(() => {}, 60_000);
+    if (kind === "acquired") setInterval(() => {});
 
     async function take() {
       const outcome = await acquireInstanceLock(${JSON.stringify(root)}, { pid: process.pid, startedAt: 5 });

@@ -173,7 +173,7 @@ describe("a home is exported from one daemon and applied to another", () => {
       { name: "system gitea https://twin.example.org/hook #2", error: null },
     ]);
     await writeFile(file, "");
-  }, 60_000);
+  });
 
   test("apply edits differing objects and ignores those that the file does not name", async () => {
     const text = JSON.stringify({

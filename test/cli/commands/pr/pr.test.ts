@@ -160,7 +160,7 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   const merge = () => croft("pr", "merge", "--squash", "--delete-branch", "--subject", "Tea");
   // The daemon computes in the background whether the branches conflict.
   await expect
-    .poll(async () => (await croft("pr", "view", "1")).json(), { timeout: 20_000 })
+    .poll(async () => (await croft("pr", "view", "1")).json(), { timeout: 60_000 })
     .toMatchObject({ mergeable: true });
   expect((await merge()).json()).toEqual({ merged: true, scheduled: false, number: "1" });
   expect((await croft("pr", "view", "1")).json()).toMatchObject({ merged: true });

@@ -68,7 +68,7 @@ test("a repository is imported with its issues, followed and pushed elsewhere by
   const { remote_name: name } = added.json() as { remote_name: string };
   await vi.waitFor(
     async () => expect((await far.api("GET", `/repos/olga/${target}`)).json.empty).toBe(false),
-    { timeout: 20_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
   expect((await croft(["mirror", "sync", "mira/copy", "--push"])).json()).toMatchObject({
     queued: true,

@@ -93,10 +93,10 @@ test("a repository begins with the content and labels of a template, and its lan
   ]);
   // A job counts the languages.
   await expect
-    .poll(async () => (await croft("languages", "mira/copy")).out, { timeout: 20_000 })
+    .poll(async () => (await croft("languages", "mira/copy")).out, { timeout: 60_000 })
     .toBe("TypeScript\t13\n");
   expect((await croft("languages", "mira/copy", "--json")).json()).toEqual({ TypeScript: 13 });
   const none = await croft("create", "more", "--from-template", "mira/copy", "--json");
   expect(none.error()).toMatchObject({ code: "invalid", message: "this is not a template repo" });
   expect((await croft("languages", "mira/none", "--json")).code).toBe(6);
-}, 60_000);
+});

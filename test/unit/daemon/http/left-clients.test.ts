@@ -38,7 +38,7 @@ async function leave(sent: "partly" | "wholly"): Promise<[IncomingMessage, Serve
   const closed = once(response, "close");
   socket.resetAndDestroy();
   await closed;
-  await vi.waitUntil(() => message.destroyed);
+  await vi.waitUntil(() => message.destroyed, { timeout: 60_000 });
   return [message, response];
 }
 

@@ -99,7 +99,7 @@ describe("memory of request bodies", () => {
       });
       const { held, refused, settledFirst } = await crowd(app, path, headers);
       await expect
-        .poll(() => refused.size, { timeout: 20_000 })
+        .poll(() => refused.size, { timeout: 60_000 })
         .toBeGreaterThanOrEqual(200 - admitted);
       for (const each of held) if (!refused.has(each)) each.socket.write("x");
       await Promise.all(settledFirst);
@@ -122,7 +122,7 @@ describe("memory of request bodies", () => {
       maxJsonBytes: MIB,
     });
     const { held, refused } = await crowd(app, "/api/open", () => "");
-    await expect.poll(() => refused.size, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => refused.size, { timeout: 60_000 }).toBeGreaterThan(100);
     const small = await fetch(`${app.url}/api/open`, { method: "POST", body: "x".repeat(9000) });
     expect(await small.text()).toBe("9000");
     for (const { socket } of held) socket.destroy();

@@ -85,17 +85,21 @@ test.each([
   await enqueue(made, db, now + 1_000);
   leave();
   now += 1_000;
-  await vi.waitFor(() => expect(logged).toContain("failed to claim jobs, will retry"));
+  await vi.waitFor(() => expect(logged).toContain("failed to claim jobs, will retry"), {
+    timeout: 60_000,
+  });
   now += 60_000;
   expect(queue.stalledMs()).toBeGreaterThanOrEqual(60_000);
   expect(ran).toEqual([]);
   comeBack();
-  await vi.waitFor(() => expect(ran.toSorted()).toEqual(["job", "tick"]));
+  await vi.waitFor(() => expect(ran.toSorted()).toEqual(["job", "tick"]), { timeout: 60_000 });
   expect(queue.stalledMs()).toBe(0);
   expect(logged.filter((line) => line.startsWith("failed to claim"))).toHaveLength(1);
   expect(logged).toContain("claims jobs again");
   now += 1_000;
-  await vi.waitFor(() => expect(ran.filter((name) => name === "tick")).toHaveLength(2));
+  await vi.waitFor(() => expect(ran.filter((name) => name === "tick")).toHaveLength(2), {
+    timeout: 60_000,
+  });
 });
 
 test("a job whose end could not be recorded is retried when its lease has expired", async () => {
@@ -114,13 +118,18 @@ test("a job whose end could not be recorded is retried when its lease has expire
   made.queue.register({ kind: "test", run: async () => void (runs += 1) });
   await made.queue.start();
   await enqueue(made, db);
-  await vi.waitFor(() => expect(made.logged).toContain("failed to record the end of a job"));
+  await vi.waitFor(() => expect(made.logged).toContain("failed to record the end of a job"), {
+    timeout: 60_000,
+  });
   for (let lease = 0; lease < 5; lease++) {
     now += 15_000;
-    await vi.waitFor(() => expect(made.queue.stalledMs()).toBe(0));
+    await vi.waitFor(() => expect(made.queue.stalledMs()).toBe(0), { timeout: 60_000 });
   }
-  await vi.waitFor(() => expect(runs).toBe(2));
-  await vi.waitFor(async () => expect(await listJobs(db, {}, { limit: 9, offset: 0 })).toEqual([]));
+  await vi.waitFor(() => expect(runs).toBe(2), { timeout: 60_000 });
+  await vi.waitFor(
+    async () => expect(await listJobs(db, {}, { limit: 9, offset: 0 })).toEqual([]),
+    { timeout: 60_000 },
+  );
 });
 
 test("a process that stood still aborts its jobs that another process has reclaimed", async () => {
@@ -164,9 +173,9 @@ test("a job that ignores the end of its time gives its slot to the next one and 
   await made.queue.start();
   for (const payload of ["hangs", "next"])
     await db.transaction((tx) => made.queue.enqueue(tx, { kind: "test", payload }));
-  await vi.waitFor(() => expect(payloads).toEqual(["hangs", "next"]));
+  await vi.waitFor(() => expect(payloads).toEqual(["hangs", "next"]), { timeout: 60_000 });
   const rows = () => listJobs(db, {}, { limit: 9, offset: 0 });
-  await vi.waitFor(async () => expect(await rows()).toHaveLength(1));
+  await vi.waitFor(async () => expect(await rows()).toHaveLength(1), { timeout: 60_000 });
   expect((await rows())[0]).toMatchObject({
     state: "waiting",
     payload: "hangs",

@@ -559,7 +559,7 @@ describe("a schedule", () => {
       });
       await schedules.start();
       await queue.start();
-      await vi.waitFor(() => expect(runs).toBe(crashes));
+      await vi.waitFor(() => expect(runs).toBe(crashes), { timeout: 60_000 });
     };
     let crashes = 1;
     const { schedules } = await openSchedule(async () => undefined);

@@ -121,7 +121,7 @@ test("a stream with a slow reader leaves its slot to others, and takes it back w
   });
   const looks = async (count: number) => {
     const until = bytes + count * 64 * 1024;
-    await vi.waitFor(() => expect(bytes).toBeGreaterThan(until));
+    await vi.waitFor(() => expect(bytes).toBeGreaterThan(until), { timeout: 60_000 });
   };
   await looks(3);
   expect(isNext).toBe(false);

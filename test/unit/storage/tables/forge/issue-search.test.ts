@@ -32,7 +32,7 @@ describe.each(["sqlite", "postgres"] as const)("the search of issues, on %s", (e
   beforeAll(async () => {
     db = await openTestDatabase({ engine });
     repositoryId = await newRepository("hut");
-  }, 60_000);
+  });
   afterAll(() => db.close());
 
   const newRepository = (name: string) =>

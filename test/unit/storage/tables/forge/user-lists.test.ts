@@ -64,7 +64,7 @@ describe("lists of accounts", () => {
       return inserted;
     });
     // Half a second on SQLite; the embedded PostgreSQL takes its time.
-  }, 60_000);
+  });
   afterAll(() => db.close());
 
   const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined });
