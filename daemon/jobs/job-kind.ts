@@ -20,6 +20,8 @@ export interface JobKind {
    * has all others. False.
    */
   readonly inTurns?: boolean;
+  /** With `inTurns`: maximum number of concurrent jobs of one account; all slots but one when it is absent. */
+  readonly perAccountMax?: number;
   /** Attempts before the job is dead-lettered; 8. */
   readonly attemptsMax?: number;
   /** The delay before the second attempt, doubled for each further one up to `retryMaxMs`; 5 s, 1 h. */
@@ -80,6 +82,7 @@ export type RegisteredKind = Required<Omit<JobKind, "onAbandoned">> & Pick<JobKi
 export const kindDefaults = {
   concurrency: 1,
   inTurns: false,
+  perAccountMax: Number.POSITIVE_INFINITY,
   attemptsMax: 8,
   retryFirstMs: 5_000,
   retryMaxMs: 3_600_000,

@@ -193,7 +193,7 @@ export function createJobQueue(options: JobQueueOptions) {
   }
 
   async function claim(
-    { kind, inTurns, concurrency }: RegisteredKind,
+    { kind, inTurns, concurrency, perAccountMax }: RegisteredKind,
     limit: number,
   ): Promise<JobRecord[]> {
     const claimed = { kind, owner, leasedUntil: clock() + leaseMs };
@@ -202,7 +202,13 @@ export function createJobQueue(options: JobQueueOptions) {
     try {
       return await db.transaction((tx) =>
         inTurns
-          ? turnsOf(kind).claim(tx, { ...claimed, limit, concurrency, running: accounts })
+          ? turnsOf(kind).claim(tx, {
+              ...claimed,
+              limit,
+              concurrency,
+              perAccountMax,
+              running: accounts,
+            })
           : claimJobs(tx, { ...claimed, limit }),
       );
     } catch (error) {

@@ -35,6 +35,7 @@ export function createTurns() {
       {
         limit,
         concurrency,
+        perAccountMax,
         running,
         ...claim
       }: {
@@ -43,6 +44,8 @@ export function createTurns() {
         readonly leasedUntil: number;
         readonly limit: number;
         readonly concurrency: number;
+        /** Maximum number of running jobs of one account, if that is less than all slots but one. */
+        readonly perAccountMax: number;
         /** The account of each running job. */
         readonly running: readonly string[];
       },
@@ -50,7 +53,7 @@ export function createTurns() {
       const uses = new Map<string, number>();
       const usesOf = (account: string) => uses.get(account) ?? 0;
       for (const account of running) uses.set(account, usesOf(account) + 1);
-      const perAccountMax = Math.max(1, concurrency - 1);
+      const ownMax = Math.min(perAccountMax, Math.max(1, concurrency - 1));
       let waiting = await listWaitingAccounts(tx, claim.kind);
       const claimed: JobRecord[] = [];
       while (claimed.length < limit) {
@@ -71,7 +74,7 @@ export function createTurns() {
       function findNext(accounts: readonly string[]): string | undefined {
         let next: string | undefined;
         for (const account of accounts) {
-          if (usesOf(account) >= perAccountMax) continue;
+          if (usesOf(account) >= ownMax) continue;
           if (next === undefined || isBefore(account, next)) next = account;
         }
         return next;

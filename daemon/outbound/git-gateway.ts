@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { type Dispatcher, request } from "undici";
 import { toFailedRequest } from "./guarded-request.ts";
+import { type LeastRate, watchRate } from "./least-rate.ts";
 
 /** A git repository on another server. */
 export interface GitRemote {
@@ -57,6 +58,8 @@ const SECRET_HEADER = "x-croft-gateway";
 const REDIRECTS_MAX = 5;
 /** Time without a byte from the remote. A server sends a sign of life every five seconds while it counts objects. */
 const IDLE_MS = 120_000;
+/** In both directions. A server that packs a large repository, and git that packs a large push, send little for minutes. */
+const LEAST_RATE: LeastRate = { graceMs: 600_000, bytesPerSecond: 32 * 1024 };
 /** Maximum bytes of the first listing, which git reads into memory. */
 const LISTING_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -64,11 +67,18 @@ const LISTING_BYTES_MAX = 64 * 1024 * 1024;
  * The way of git to servers that users name. Git would resolve names and follow redirects by itself, past the policy for
  * addresses, and would have to be given credentials. So git only speaks to this gateway, a listener on the loopback
  * address, and the gateway speaks to the remote through the guarded dispatcher: each name is resolved once, each address
- * is checked, redirects are checked like the first address, credentials stay in the daemon, and bytes and time are
- * bounded. Another program of this machine cannot use it: each request of git carries a secret, which is in the
+ * is checked, redirects are checked like the first address, credentials stay in the daemon, and bytes, time and rate
+ * are bounded. Another program of this machine cannot use it: each request of git carries a secret, which is in the
  * environment of git and not in its arguments. It listens while sessions are open.
  */
-export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatcher }) {
+export function createGitGateway({
+  dispatcher,
+  leastRate = LEAST_RATE,
+}: {
+  readonly dispatcher: Dispatcher;
+  /** Ends exchanges with slower remotes; 32 KiB in a second, after ten minutes. */
+  readonly leastRate?: LeastRate;
+}) {
   const secret = randomBytes(32).toString("hex");
   const sessions = new Map<string, Session>();
   let listening: Promise<Server> | undefined;
@@ -144,12 +154,24 @@ export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatch
     const { service, signal } = session.options;
     const left = new AbortController();
     response.once("close", () => left.abort());
-    const ends = AbortSignal.any([signal, left.signal]);
+    const slow = new AbortController();
+    const rate = watchRate(leastRate, () => {
+      session.failure ??= { kind: "failed", reason: "it is too slow" };
+      slow.abort();
+    });
+    const ends = AbortSignal.any([signal, left.signal, slow.signal]);
+    incoming.on("data", ({ byteLength }: Buffer) => rate.count(byteLength)).pause();
     try {
       if (incoming.method === "GET" && rest === `/info/refs?service=${service}`)
-        await forward(session, await list(session, incoming, ends), response, "advertisement");
+        await forward(session, await list(session, incoming, ends), response, {
+          kind: "advertisement",
+          rate,
+        });
       else if (incoming.method === "POST" && rest === `/${service}`)
-        await forward(session, await exchange(session, incoming, ends), response, "result");
+        await forward(session, await exchange(session, incoming, ends), response, {
+          kind: "result",
+          rate,
+        });
       else response.writeHead(404).end();
     } catch (error) {
       if (error instanceof RemoteError) session.failure ??= error.failure;
@@ -157,6 +179,8 @@ export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatch
       else if (!left.signal.aborted) session.failure ??= toFailedRequest(error);
       if (response.headersSent) response.destroy();
       else response.writeHead(502).end();
+    } finally {
+      rate.stop();
     }
   }
 
@@ -230,7 +254,13 @@ export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatch
     session: Session,
     { statusCode, headers, body }: Dispatcher.ResponseData,
     response: ServerResponse,
-    kind: "advertisement" | "result",
+    {
+      kind,
+      rate,
+    }: {
+      readonly kind: "advertisement" | "result";
+      readonly rate: ReturnType<typeof watchRate>;
+    },
   ): Promise<void> {
     const { service, receivedBytesMax } = session.options;
     const most = kind === "advertisement" ? LISTING_BYTES_MAX : receivedBytesMax;
@@ -245,6 +275,7 @@ export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatch
       let size = 0;
       for await (const chunk of body as AsyncIterable<Buffer>) {
         size += chunk.byteLength;
+        rate.count(chunk.byteLength);
         session.received += chunk.byteLength;
         if (size > most || session.received > receivedBytesMax)
           throw new RemoteError({ kind: "too_large", reason: "it sends more than is allowed" });

@@ -1,24 +1,31 @@
 import { z } from "zod";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { toAuthorization } from "../../outbound/git-gateway.ts";
+import { giteaReviews, githubReviews } from "./review-readers.ts";
 import { firstOf } from "./json-answers.ts";
 import type { Credentials } from "./remote-address.ts";
 import {
   type Dialect,
-  type FoundReview,
   issueNumber,
   type SourceComment,
   type SourceIssue,
   type SourceRelease,
-  type SourceReview,
-  type SourceReviewLine,
 } from "./source.ts";
+import {
+  BODY_MAX,
+  isCommit,
+  moment,
+  optionalMoment,
+  originalAuthor,
+  text,
+  title,
+  TITLE_MAX,
+  user,
+} from "./source-schemas.ts";
 
 // The lists of Gitea's and GitHub's APIs have nearly the same items. Texts are made storable and cut to the limits of croft's
 // own API, so what another server sends is bounded like what a person sends.
 
-const TITLE_MAX = 255;
-const BODY_MAX = 262_144;
 const NAME_MAX = 50;
 const DESCRIPTION_MAX = 200;
 const MILESTONE_DESCRIPTION_MAX = 65_536;
@@ -26,42 +33,6 @@ const MILESTONE_DESCRIPTION_MAX = 65_536;
 const LABELS_MAX = 100;
 /** Files of a release: lists of releases include all of them. */
 const ASSETS_MAX = 250;
-
-/** PostgreSQL stores no NUL, and neither engine half a surrogate pair. */
-const toStorable = (text: string, max: number): string =>
-  Array.from(text.replaceAll("\u0000", "").slice(0, 2 * max))
-    .slice(0, max)
-    .join("")
-    .toWellFormed();
-
-const text = (max: number) =>
-  z
-    .string()
-    .nullish()
-    .transform((value) => toStorable(value ?? "", max));
-const title = z.string().transform((value) => toStorable(value.trim(), TITLE_MAX) || "(no title)");
-
-/** The earliest and the latest moment that is taken, so that views can write them. */
-const TIMES = { min: 0, max: Date.parse("9999-12-31T00:00:00Z") };
-const moment = z
-  .string()
-  .transform((value) => Date.parse(value))
-  .pipe(z.int().min(TIMES.min).max(TIMES.max));
-/** Clients in Go write a time that is not set as the year 1. */
-const optionalMoment = z
-  .string()
-  .nullish()
-  .transform((value) => {
-    const at = Date.parse(value ?? "");
-    return Number.isInteger(at) && at > TIMES.min && at < TIMES.max ? at : undefined;
-  });
-
-const user = z
-  .object({ login: text(100) })
-  .nullish()
-  .transform((value) => value?.login || "ghost");
-/** An imported item of a server that was imported itself names its first author. */
-const originalAuthor = text(100);
 
 const label = z
   .object({
@@ -156,9 +127,6 @@ function toPull(found: z.output<typeof pull>): SourceIssue {
   });
 }
 
-const isCommit = (id: string | null | undefined): id is string =>
-  id != null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
-
 const comment = z
   .object({
     issue_url: z.string().nullish(),
@@ -177,90 +145,6 @@ const comment = z
       number: of,
       body: found.body,
       author: found.original_author || found.user,
-      createdAt: found.created_at,
-      updatedAt: Math.max(found.updated_at, found.created_at),
-    };
-  });
-
-/** Pending reviews and requests belong to their server. */
-const reviewStates: Readonly<Record<string, SourceReview["state"] | undefined>> = {
-  APPROVED: "approved",
-  REQUEST_CHANGES: "changes_requested",
-  COMMENT: "comment",
-};
-
-const PATH_MAX = 4_096;
-/** Of the part of a diff that a comment on a line is shown with. */
-const HUNK_MAX = 16_384;
-const commitId = z
-  .string()
-  .nullish()
-  .transform((id) => (isCommit(id) ? id : ""));
-const place = z.int().min(0).max(2_000_000_000).nullish();
-
-const review = z.object({
-  id: z.int().min(1),
-  state: z.string(),
-  body: text(BODY_MAX),
-  user,
-  original_author: originalAuthor,
-  commit_id: commitId,
-  stale: z.boolean().nullish(),
-  dismissed: z.boolean().nullish(),
-  comments_count: z.number().nullish(),
-  submitted_at: moment,
-  updated_at: optionalMoment,
-});
-
-function readReview(item: unknown): FoundReview | undefined {
-  const found = review.parse(item);
-  const state = reviewStates[found.state];
-  if (state === undefined) return undefined;
-  const { submitted_at: createdAt, updated_at: updatedAt = createdAt } = found;
-  return {
-    id: found.id,
-    hasLines: (found.comments_count ?? 0) > 0,
-    review: {
-      state,
-      body: found.body,
-      author: found.original_author || found.user,
-      commitId: found.commit_id,
-      isStale: found.stale === true,
-      isDismissed: found.dismissed === true,
-      createdAt,
-      updatedAt: Math.max(updatedAt, createdAt),
-    },
-  };
-}
-
-const reviewLine = z
-  .object({
-    path: text(PATH_MAX).pipe(z.string().min(1)),
-    body: text(BODY_MAX),
-    user,
-    original_author: originalAuthor,
-    resolver: z.object({ login: text(100) }).nullish(),
-    position: place,
-    original_position: place,
-    commit_id: commitId,
-    original_commit_id: commitId,
-    diff_hunk: text(HUNK_MAX),
-    created_at: moment,
-    updated_at: moment,
-  })
-  .transform((found, context): SourceReviewLine => {
-    const isNew = (found.position ?? 0) > 0;
-    const line = (isNew ? found.position : found.original_position) ?? 0;
-    if (line < 1) context.addIssue({ code: "custom", message: "of no line" });
-    return {
-      path: found.path,
-      side: isNew ? "new" : "old",
-      line,
-      body: found.body,
-      author: found.original_author || found.user,
-      commitId: found.original_commit_id || found.commit_id,
-      hunk: found.diff_hunk,
-      resolver: found.resolver?.login,
       createdAt: found.created_at,
       updatedAt: Math.max(found.updated_at, found.created_at),
     };
@@ -346,12 +230,7 @@ export const gitea: Dialect = {
     pulls: { path: "/pulls?state=all&sort=oldest", read: readers.readPull },
     comments: { path: "/issues/comments", read: readers.readComment },
   },
-  reviews: {
-    path: (number) => `/pulls/${number}/reviews`,
-    read: readReview,
-    linesPath: (number, id) => `/pulls/${number}/reviews/${id}/comments`,
-    readLine: (item) => reviewLine.parse(item),
-  },
+  reviews: giteaReviews,
 };
 
 /** GitHub, and GitHub Enterprise below `/api/v3` of any other server. */
@@ -382,5 +261,5 @@ export const github: Dialect = {
       read: readers.readComment,
     },
   },
-  reviews: undefined,
+  reviews: githubReviews,
 };

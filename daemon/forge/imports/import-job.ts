@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import {
+  findImport,
   type ForgeImport,
   type ImportProgress,
   updateImport,
@@ -29,6 +30,7 @@ import {
   writeMilestones,
   type Written,
 } from "./import-writer.ts";
+import { createImportShare, type ImportShare, SliceOver } from "./import-share.ts";
 import { enqueueImport } from "./imports.service.ts";
 import type { Credentials, CredentialSeals } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
@@ -45,6 +47,8 @@ export interface ImportJobDeps {
   readonly preparePulls: ReturnType<typeof createPullPreparation>;
   readonly importReleases: ReturnType<typeof createReleaseImport>;
   readonly openLargeFiles: ReturnType<typeof createLargeFileImport>;
+  /** Maximum bytes of the files of an import, and of its pages. */
+  readonly bytesMax: number;
   /** Computes the open pull requests of a repository by a job. */
   readonly computePulls: (
     tx: Transaction,
@@ -55,8 +59,10 @@ export interface ImportJobDeps {
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 /** Pages of one part: a source may list without end. */
 const PAGES_MAX = 20_000;
-/** The job ends after this many pages and enqueues itself, so that the imports of others are served in between. */
-const PAGES_PER_JOB = 200;
+/** How often an import waits for its source or its turn, since the last page and in all, before it fails. */
+const PAUSES_MAX = { sincePage: 100, inAll: 5_000 };
+/** The longest time between two attempts at a source that limits requests again and again. */
+const PAUSE_MS_MAX = 3_600_000;
 const TIMEOUT_MS = 4 * 3_600_000;
 
 /** An import during one attempt. */
@@ -64,6 +70,7 @@ interface OpenImport {
   readonly target: ImportTarget;
   readonly source: ImportSource;
   readonly importLargeFiles: ReturnType<ImportJobDeps["openLargeFiles"]>;
+  readonly share: ImportShare;
   readonly signal: AbortSignal;
 }
 
@@ -79,10 +86,11 @@ export function openSource(
     address,
     credentials,
   }: Pick<ForgeImport, "service" | "address"> & { readonly credentials: Credentials },
-  deps: Pick<ImportJobDeps, "request" | "clock">,
+  { request, clock }: Pick<ImportJobDeps, "request" | "clock">,
+  count: (bytes: number) => void = () => undefined,
 ): ImportSource {
   const dialect = service === "github" ? github : gitea;
-  return createSource({ dialect, address, credentials, ...deps });
+  return createSource({ dialect, address, credentials, request, clock, count });
 }
 
 /**
@@ -94,8 +102,9 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
   const { db, clock, enqueue, log, seals } = deps;
   return {
     kind: IMPORT_KIND,
-    concurrency: 2,
+    concurrency: 4,
     inTurns: true,
+    perAccountMax: 1,
     timeoutMs: TIMEOUT_MS,
     retryFirstMs: 10_000,
     async run(payload, { signal }) {
@@ -104,12 +113,14 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
         updateImport(tx, repositoryId, ["waiting", "running"], { state: "running" }),
       );
       if (begun === undefined) return;
+      const { progress } = begun;
+      const share = createImportShare({ clock, bytesMax: deps.bytesMax, progress });
       try {
-        await work(begun, signal);
+        await work(begun, share, signal);
       } catch (error) {
         if (error instanceof ImportEnded) return;
         if (signal.aborted) throw error;
-        await recordFailure(begun, error);
+        await recordFailure(begun, share, error);
       }
     },
     async onAbandoned(tx, payload) {
@@ -118,7 +129,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     },
   };
 
-  async function work(begun: ForgeImport, signal: AbortSignal): Promise<void> {
+  async function work(begun: ForgeImport, share: ImportShare, signal: AbortSignal): Promise<void> {
     const { repositoryId, actorId, sealedCredentials } = begun;
     const repository = await findRepositoryById(db, repositoryId);
     const actor = actorId === undefined ? undefined : await findUserById(db, actorId);
@@ -129,12 +140,14 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
       sealedCredentials === undefined
         ? { username: "", password: "", token: "" }
         : seals.openOfImport(repositoryId, sealedCredentials);
-    const source = openSource({ ...begun, credentials }, deps);
-    const importLargeFiles = deps.openLargeFiles(repository, begun.address, credentials);
-    const open: OpenImport = { target: { repository, actor }, source, importLargeFiles, signal };
+    const opened = { ...begun, credentials };
+    const source = openSource(opened, deps, share.countPage);
+    const importLargeFiles = deps.openLargeFiles(repository, opened, share);
+    const target = { repository, actor };
+    const open: OpenImport = { target, source, importLargeFiles, share, signal };
     let current = begun;
     for (let pages = 0; current.progress.part !== ""; pages += 1) {
-      if (pages === PAGES_PER_JOB) return resumeLater(current, clock());
+      if (pages > 0 && share.isOver()) return goOnLater(current);
       signal.throwIfAborted();
       current = await importPage(current, open);
     }
@@ -154,11 +167,15 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     const { page, write } = await prepare(part, current, open);
     return db.transaction(async (tx) => {
       const written = await write(tx);
-      const next = toNext(current, part, {
-        ...page,
-        imported: written.imported,
-        skipped: written.skipped + page.malformed,
-      });
+      const next = {
+        ...toNext(current, part, {
+          ...page,
+          imported: written.imported,
+          skipped: written.skipped + page.malformed,
+        }),
+        ...open.share.counted(),
+        pauses: 0,
+      };
       const changed = await updateImport(tx, repositoryId, ["running"], {
         progress: next,
         error: "",
@@ -172,7 +189,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
   async function prepare(
     part: ImportPart,
     { address, progress: { page } }: ForgeImport,
-    { target, source, importLargeFiles, signal }: OpenImport,
+    { target, source, importLargeFiles, share, signal }: OpenImport,
   ) {
     if (part === "large_files") {
       const { written, ...rest } = await importLargeFiles(page, signal);
@@ -194,7 +211,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     if (part === "releases") {
       const read = await source.read(part, page, signal);
       const { origin } = new URL(address);
-      const options = { origin, headers: source.headers, signal };
+      const options = { origin, headers: source.headers, share, signal };
       const written = await deps.importReleases(target, read.items, options);
       return { page: read, write: async (): Promise<Written> => written };
     }
@@ -225,36 +242,67 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     };
   }
 
-  async function resumeLater(
+  /** Leaves the place to the imports of others after a page. */
+  async function goOnLater({ repositoryId, actorId }: ForgeImport): Promise<void> {
+    await db.transaction(async (tx) => {
+      const changed = await updateImport(tx, repositoryId, ["running"], { state: "waiting" });
+      if (changed !== undefined) await enqueueImport(enqueue, tx, { repositoryId, actorId });
+    });
+  }
+
+  /**
+   * Repeats the page at a later time. Fails an import that has been paused too often: a source may limit requests for ever. The
+   * time doubles with each pause since the last page, whatever the source says.
+   */
+  async function pause(
     { repositoryId, actorId }: ForgeImport,
-    runAt: number,
-    error = "",
+    share: ImportShare,
+    { waitMs, words }: { readonly waitMs: number; readonly words: string },
   ): Promise<void> {
     await db.transaction(async (tx) => {
-      const changes = { state: "waiting", error } as const;
-      if ((await updateImport(tx, repositoryId, ["running"], changes)) !== undefined)
-        await enqueueImport(enqueue, tx, { repositoryId, actorId }, runAt);
+      const current = await findImport(tx, repositoryId);
+      if (current === undefined) return;
+      const pauses = current.progress.pauses + 1;
+      const allPauses = current.progress.allPauses + 1;
+      const isLast = pauses > PAUSES_MAX.sincePage || allPauses > PAUSES_MAX.inAll;
+      const changed = await updateImport(tx, repositoryId, ["running"], {
+        state: isLast ? "failed" : "waiting",
+        error: isLast ? `${words} too often` : `${words}; it goes on later`,
+        progress: { ...current.progress, ...share.counted(), pauses, allPauses },
+      });
+      if (isLast || changed === undefined) return;
+      const least = waitMs === 0 ? 0 : Math.min(1_000 * 2 ** (pauses - 1), PAUSE_MS_MAX);
+      const runAt = clock() + Math.max(waitMs, least);
+      await enqueueImport(enqueue, tx, { repositoryId, actorId }, runAt);
     });
   }
 
   /** Records why an attempt failed. Throws what another attempt may pass. */
-  async function recordFailure(begun: ForgeImport, error: unknown): Promise<void> {
+  async function recordFailure(
+    begun: ForgeImport,
+    share: ImportShare,
+    error: unknown,
+  ): Promise<void> {
     const { repositoryId } = begun;
     if (error instanceof SourceBusy)
-      return resumeLater(
-        begun,
-        clock() + error.waitMs,
-        "the source limits requests; it goes on later",
-      );
+      return pause(begun, share, {
+        waitMs: error.waitMs,
+        words: "the source limits requests",
+      });
+    if (error instanceof SliceOver)
+      return pause(begun, share, { waitMs: 0, words: "the source takes long" });
     const isFinal = error instanceof RemoteUnusable;
     const words =
       isFinal || error instanceof SourceAway ? error.message : "it failed on this server";
-    await db.transaction((tx) =>
-      updateImport(tx, repositoryId, ["running"], {
-        state: isFinal ? "failed" : "waiting",
-        error: words,
-      }),
-    );
+    await db.transaction(async (tx) => {
+      const current = await findImport(tx, repositoryId);
+      if (current !== undefined)
+        await updateImport(tx, repositoryId, ["running"], {
+          state: isFinal ? "failed" : "waiting",
+          error: words,
+          progress: { ...current.progress, ...share.counted() },
+        });
+    });
     if (!isFinal) throw error;
     log.warn({ err: error, repository_id: repositoryId }, "failed to import a repository");
   }
@@ -286,6 +334,7 @@ function toNext(
     [part]: (counts[part] ?? 0) + count,
   });
   return {
+    ...progress,
     part: isLast ? following : part,
     page: isLast ? 1 : (nextPage ?? progress.page + 1),
     imported: add(progress.imported, imported),

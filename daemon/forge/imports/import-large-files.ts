@@ -13,6 +13,7 @@ import { toAuthorization } from "../../outbound/git-gateway.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
+import type { ImportShare } from "./import-share.ts";
 import type { Written } from "./import-writer.ts";
 import { firstOf, parseAnswer } from "./json-answers.ts";
 import { type Credentials, toGitRemote } from "./remote-address.ts";
@@ -32,8 +33,6 @@ export interface ImportLargeFilesDeps {
   readonly uploadBytesMax: number;
   /** Maximum bytes of the files of a repository; 0 is no limit. */
   readonly largeFileBytesMax: number;
-  /** Maximum bytes of one attempt. */
-  readonly bytesMax: number;
 }
 
 interface Pointer {
@@ -69,16 +68,26 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
   const { uploadBytesMax, largeFileBytesMax } = deps;
 
   /** Opens the import of one attempt: the commits are read once. */
-  return (repository: ForgeRepository, address: string, credentials: Credentials) => {
+  return (
+    repository: ForgeRepository,
+    { address, credentials }: { readonly address: string; readonly credentials: Credentials },
+    share: ImportShare,
+  ) => {
     const signedIn = toAuthorization(toGitRemote(address, credentials));
     const authorization: Readonly<Record<string, string>> =
       signedIn === undefined ? {} : { Authorization: signedIn };
     let named: Promise<readonly Pointer[]> | undefined;
-    let bytes = 0;
 
-    /** Imports a batch, from 1. A file that is there is not fetched again. */
+    /**
+     * Imports a batch, from 1. A file that is there is not fetched again. Throws `SliceOver` between two files when the time of
+     * the attempt is over.
+     */
     return async (page: number, signal: AbortSignal) => {
-      named ??= readNamed(repository, signal);
+      if (named === undefined) {
+        named = readNamed(repository, signal);
+        await named;
+        share.restart();
+      }
       const all = await named;
       const pointers = all.slice((page - 1) * BATCH, page * BATCH);
       const oids = pointers.map(({ oid }) => oid);
@@ -86,7 +95,8 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
       const missing = pointers.filter(({ oid }) => !present.has(oid));
       const links = missing.length === 0 ? new Map() : await findLinks(missing, signal);
       let imported = present.size;
-      for (const pointer of missing) {
+      for (const [index, pointer] of missing.entries()) {
+        if (index > 0) share.assertTime();
         const link = links.get(pointer.oid);
         if (link !== undefined && (await fetchOne(pointer, link, signal))) imported += 1;
       }
@@ -99,12 +109,14 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
       { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
       signal: AbortSignal,
     ): Promise<boolean> {
-      if (size > Math.min(uploadBytesMax, await roomOf(db), deps.bytesMax - bytes)) return false;
+      if (size > Math.min(uploadBytesMax, await roomOf(db), share.fileBytesLeft())) return false;
       const accept = (found: { readonly sha256: string; readonly size: number }) =>
         found.sha256 === oid && found.size === size;
-      const found = await fetchFile({ url, headers, bytesMax: size, accept }, signal);
+      const found = await fetchFile(
+        { url, headers, bytesMax: size, count: share.countFile, accept },
+        signal,
+      );
       if (found === undefined) return false;
-      bytes += size;
       return db.transaction(async (tx) => {
         // A client may have uploaded others meanwhile.
         if (size > (await roomOf(tx))) return false;

@@ -18,5 +18,15 @@ export const IMPORT_KIND = "forge.imports";
 
 /** Returns the progress of an import that has not begun. */
 export function newProgress(parts: readonly ImportPart[]): ImportProgress {
-  return { part: parts[0] ?? "", page: 1, imported: {}, totals: {}, skipped: {} };
+  return {
+    part: parts[0] ?? "",
+    page: 1,
+    imported: {},
+    totals: {},
+    skipped: {},
+    fileBytes: 0,
+    pageBytes: 0,
+    pauses: 0,
+    allPauses: 0,
+  };
 }

@@ -14,6 +14,7 @@ import { AppError } from "../../errors.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import { findObjectType, toFileName } from "../uploaded-file.ts";
+import type { ImportShare } from "./import-share.ts";
 import type { ImportTarget, Written } from "./import-writer.ts";
 import type { SourceAsset, SourceRelease } from "./source.ts";
 import type { FetchSourceFile } from "./source-files.ts";
@@ -27,15 +28,16 @@ export interface ImportReleasesDeps {
   readonly newUuid: () => string;
   /** Maximum bytes of one file. */
   readonly uploadBytesMax: number;
-  /** Maximum bytes of the files of one attempt. */
-  readonly bytesMax: number;
 }
 
 type StoredAsset = Omit<NewReleaseAsset, "releaseId" | "uploaderId">;
 
-/** Imports releases with their files, one release at a time: a release is there with all of its files, or not at all. */
+/**
+ * Imports releases with their files, one release at a time: a release is there with all of its files, or not at all. Throws
+ * `SliceOver` between two of them when the time of the attempt is over.
+ */
 export function createReleaseImport(deps: ImportReleasesDeps) {
-  const { db, git, runInFolder, store, fetchFile, newUuid, uploadBytesMax, bytesMax } = deps;
+  const { db, git, runInFolder, store, fetchFile, newUuid, uploadBytesMax } = deps;
 
   return async (
     { repository, actor }: ImportTarget,
@@ -43,11 +45,13 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
     {
       origin,
       headers,
+      share,
       signal,
     }: {
       /** The server that gets the credentials. */
       readonly origin: string;
       readonly headers: Readonly<Record<string, string>>;
+      readonly share: ImportShare;
       readonly signal: AbortSignal;
     },
   ): Promise<Written> => {
@@ -60,8 +64,8 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
     const tags = await runInFolder(repository, (directory) =>
       findObjects(git, names, { directory, signal }),
     );
-    let bytes = 0;
     let imported = 0;
+    let fetched = 0;
     for (const [index, release] of items.entries()) {
       const { tagName } = release;
       // A published release has a tag.
@@ -69,6 +73,8 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
       imported += 1;
       // An interrupted attempt has imported it.
       if ((await findRelease(db, repositoryId, { tagName })) !== undefined) continue;
+      if (fetched > 0) share.assertTime();
+      fetched += 1;
       const assets: StoredAsset[] = [];
       for (const asset of release.assets) {
         const stored = await storeFile(asset);
@@ -94,12 +100,12 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
         {
           url,
           headers: new URL(url).origin === origin ? headers : {},
-          bytesMax: Math.min(uploadBytesMax, bytesMax - bytes),
+          bytesMax: Math.min(uploadBytesMax, share.fileBytesLeft()),
+          count: share.countFile,
         },
         signal,
       );
       if (found === undefined) return undefined;
-      bytes += found.size;
       const { contentType } = await findObjectType(store, found);
       return { ...found, uuid: newUuid(), name: toName(name), contentType, link: "" };
     }

@@ -5,7 +5,7 @@ import { findImportedPull } from "../../../storage/tables/forge/issues/issues.ts
 import { insertReviewLine } from "../../../storage/tables/forge/pulls/review-lines.ts";
 import { insertImportedReview, updateReview } from "../../../storage/tables/forge/pulls/reviews.ts";
 import { createAuthors, type ImportTarget, type Written } from "./import-writer.ts";
-import type { SourceReview } from "./source.ts";
+import type { SourceReview } from "./source-reviews.ts";
 
 /**
  * Adds the reviews of an imported pull request, in the order of the source, with their comments on lines. A review is a

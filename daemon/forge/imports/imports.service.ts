@@ -71,12 +71,13 @@ export function createImports({
     ): Promise<ForgeImport> =>
       db.transaction(async (tx) => {
         const { id } = (await reopenRepository(tx, opened)).repository;
-        orNotFound(await findImport(tx, id));
+        const { progress } = orNotFound(await findImport(tx, id));
         const hasOwn = Object.values(credentials).some((each) => each !== "");
         const resumed = await updateImport(tx, id, ["failed", "cancelled"], {
           state: "waiting",
           error: "",
           actorId: user.id,
+          progress: { ...progress, pauses: 0, allPauses: 0 },
           ...(hasOwn ? { sealedCredentials: seals.sealOfImport(id, credentials) } : {}),
         });
         if (resumed === undefined)

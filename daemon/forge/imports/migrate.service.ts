@@ -63,7 +63,7 @@ export interface MigrateDeps extends CreateRepositoryDeps {
 
 /** Maximum number of concurrent imports of code, in total and of one user; others wait. */
 const limits = {
-  atOnce: 4,
+  atOnce: 8,
   perClient: 2,
   anonymous: 0,
   waiting: 32,
@@ -121,12 +121,9 @@ export function createMigrate(deps: MigrateDeps) {
         readonly remote: GitRemote;
       },
     ): Promise<RepositoryDetails> {
-      // A mirror has no issues of its own, as in Gitea, and plain git has no API for them. Reviews of GitHub are not imported.
+      // A mirror has no issues of its own, as in Gitea, and plain git has no API for them.
       const parts = given.parts.filter(
-        (part) =>
-          !given.isMirror &&
-          (given.service !== "git" || part === "large_files") &&
-          (given.service === "gitea" || part !== "reviews"),
+        (part) => !given.isMirror && (given.service !== "git" || part === "large_files"),
       );
       const hasPulls = parts.includes("pulls");
       // Before the code, so that wrong credentials and a server of another kind are refused at once.

@@ -93,8 +93,9 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
 
     job: {
       kind: KIND,
-      concurrency: 2,
+      concurrency: 4,
       inTurns: true,
+      perAccountMax: 1,
       attemptsMax: 3,
       retryFirstMs: 60_000,
       timeoutMs: TIMEOUT_MS,

@@ -4,6 +4,7 @@ import type { ImportPart } from "./import-parts.ts";
 import { parseAnswer } from "./json-answers.ts";
 import { type Credentials } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
+import { readReviews, type ReviewReaders, type SourceReview } from "./source-reviews.ts";
 
 export interface SourceLabel {
   readonly name: string;
@@ -54,35 +55,6 @@ export interface SourceComment {
   readonly number: number;
   readonly body: string;
   readonly author: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-/** A submitted review of a pull request. */
-export interface SourceReview {
-  readonly state: "approved" | "changes_requested" | "comment";
-  readonly body: string;
-  readonly author: string;
-  /** Empty when the source does not say it. */
-  readonly commitId: string;
-  readonly isStale: boolean;
-  readonly isDismissed: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly lines: readonly SourceReviewLine[];
-}
-
-/** A comment on a line of a diff. */
-export interface SourceReviewLine {
-  readonly path: string;
-  readonly side: "old" | "new";
-  readonly line: number;
-  readonly body: string;
-  readonly author: string;
-  readonly commitId: string;
-  readonly hunk: string;
-  /** Who resolved the conversation; undefined while it is open. */
-  readonly resolver: string | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -144,23 +116,7 @@ export interface Dialect {
   readonly parts: { readonly [P in ListedPart]: PartReader<ItemTypes[P]> };
   /** Lists the newest issue or pull request first. */
   readonly newest: string;
-  /** Where the reviews of a pull request are listed, and the comments of a review. */
-  readonly reviews: ReviewReaders | undefined;
-}
-
-/** How the reviews of a pull request are read; `lines` are the comments on lines of one. */
-export interface ReviewReaders {
-  readonly path: (number: number) => string;
-  readonly read: (item: unknown) => FoundReview | undefined;
-  readonly linesPath: (number: number, id: number) => string;
-  readonly readLine: (item: unknown) => SourceReviewLine;
-}
-
-/** A review before its comments are read. */
-export interface FoundReview {
-  readonly id: number;
-  readonly hasLines: boolean;
-  readonly review: Omit<SourceReview, "lines">;
+  readonly reviews: ReviewReaders;
 }
 
 /** The source takes no requests for a while. */
@@ -177,8 +133,6 @@ export class SourceBusy extends Error {
 /** The source did not answer; it may later. */
 export class SourceAway extends Error {}
 
-/** Most pages of reviews, reviews, comments on lines and characters of both that are read of one pull request. */
-const REVIEWS_MAX = { pages: 20, reviews: 1_000, lines: 2_000, characters: 16_000_000 };
 /** Most bytes of one page: it is parsed on the event loop. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 /** Most items of one list that are looked at; some servers send a whole list as its first page. */
@@ -196,12 +150,15 @@ export function createSource({
   credentials,
   request,
   clock,
+  count = () => undefined,
 }: {
   readonly dialect: Dialect;
   readonly address: string;
   readonly credentials: Credentials;
   readonly request: GuardedRequest;
   readonly clock: () => number;
+  /** Counts the bytes of an answer, and throws when they are too many. */
+  readonly count?: (bytes: number) => void;
 }) {
   const api = dialect.toApi(address);
   const headers = dialect.toHeaders(credentials);
@@ -239,34 +196,7 @@ export function createSource({
       number: number,
       signal: AbortSignal,
     ): Promise<Pick<SourcePage<SourceReview>, "items" | "malformed">> {
-      const readers = dialect.reviews;
-      const items: SourceReview[] = [];
-      if (readers === undefined) return { items, malformed: 0 };
-      const left = { ...REVIEWS_MAX };
-      let malformed = 0;
-      for (let page = 1; page <= REVIEWS_MAX.pages; page += 1) {
-        const listed = { path: readers.path(number), read: readers.read };
-        const found = await readPage(listed, page, signal);
-        malformed += found.malformed;
-        for (const { id, hasLines, review } of found.items) {
-          if (left.reviews === 0 || left.characters <= 0) {
-            malformed += 1;
-            continue;
-          }
-          left.reviews -= 1;
-          left.characters -= review.body.length;
-          const path = readers.linesPath(number, id);
-          const commented = hasLines && left.lines > 0 && left.characters > 0;
-          const lines = commented ? await readList({ path, read: readers.readLine }, signal) : none;
-          const kept = lines.items.slice(0, left.lines);
-          left.lines -= kept.length;
-          for (const { body, hunk } of kept) left.characters -= body.length + hunk.length;
-          malformed += lines.malformed + lines.items.length - kept.length;
-          items.push({ ...review, lines: kept });
-        }
-        if (!found.hasMore || left.reviews === 0 || left.characters <= 0) break;
-      }
-      return { items, malformed };
+      return readReviews(dialect.reviews, { number, readPage, readList, clock, signal });
     },
   };
 
@@ -316,6 +246,7 @@ export function createSource({
     signal.throwIfAborted();
     if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
     if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    count(outcome.body.byteLength);
     if (outcome.status !== 404) assertServed(outcome, clock());
     return outcome;
   }
@@ -324,7 +255,6 @@ export function createSource({
 type SourceAnswer = Extract<OutboundOutcome, { readonly kind: "answered" }>;
 
 const nothing = { items: [], hasMore: false, total: 0 };
-const none = { items: [], malformed: 0 };
 
 function toList({ headers, body, isCut }: SourceAnswer) {
   if (isCut) throw new RemoteUnusable("the source answers with too much at once");

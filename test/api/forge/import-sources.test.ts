@@ -158,6 +158,57 @@ test("an import from GitHub reads pages, sends the token only to its server, and
         ],
         [],
       ],
+      "/pulls/3/reviews": [
+        [
+          { id: 11, state: "PENDING", body: "", user: user("octo") },
+          {
+            id: 12,
+            state: "CHANGES_REQUESTED",
+            body: "Not yet",
+            user: user("hubot"),
+            commit_id: base,
+            submitted_at: at(3),
+          },
+          { id: 13, state: "COMMENTED", body: "", user: user("octo"), submitted_at: at(4) },
+          { id: 14, state: "DISMISSED", body: "Old", user: null, submitted_at: at(5) },
+        ],
+        [],
+      ],
+      "/pulls/3/comments": [
+        [
+          {
+            pull_request_review_id: 12,
+            path: "a.txt",
+            body: "Why?",
+            user: user("hubot"),
+            side: "RIGHT",
+            line: 9,
+            original_line: 7,
+            commit_id: base,
+            original_commit_id: base,
+            diff_hunk: "@@ -7,1 +7,1 @@\n+x",
+            created_at: at(3),
+            updated_at: at(3),
+          },
+          {
+            pull_request_review_id: 13,
+            path: "a.txt",
+            body: "Because.",
+            user: user("octo"),
+            side: "LEFT",
+            line: null,
+            original_line: 6,
+            commit_id: base,
+            original_commit_id: base,
+            diff_hunk: "@@ -6,1 +6,1 @@\n-x",
+            created_at: at(4),
+            updated_at: at(4),
+          },
+          // Of a whole file.
+          { pull_request_review_id: 12, path: "a.txt", body: "All", line: null },
+        ],
+        [],
+      ],
       "/issues/comments": [
         [
           {
@@ -236,6 +287,7 @@ test("an import from GitHub reads pages, sends the token only to its server, and
     ["issues", 2, 3],
     ["pulls", 2, 0],
     ["comments", 1, 1],
+    ["reviews", 3, 1],
   ]);
   const get = async (path: string) => (await by("mira", "GET", `/repos/${copy}${path}`)).json;
   expect(await get("/issues/1")).toMatchObject({
@@ -255,6 +307,31 @@ test("an import from GitHub reads pages, sends the token only to its server, and
     { body: "Hello", original_author: "hubot", created_at: at(2), updated_at: at(3) },
   ]);
   expect(await get("/pulls/3")).toMatchObject({ merged: true, merged_at: at(4) });
+  const reviews = await get("/pulls/3/reviews");
+  expect(reviews).toMatchObject([
+    { state: "REQUEST_CHANGES", body: "Not yet", original_author: "hubot", commit_id: base },
+    { state: "COMMENT", body: "", original_author: "octo" },
+    { state: "COMMENT", body: "Old", original_author: "ghost", dismissed: true },
+  ]);
+  expect(await get(`/pulls/3/reviews/${reviews[0].id}/comments`)).toMatchObject([
+    { body: "Why?", position: 7, original_author: "hubot", commit_id: base },
+  ]);
+  expect(await get(`/pulls/3/reviews/${reviews[1].id}/comments`)).toMatchObject([
+    { body: "Because.", original_position: 6, position: 0, original_author: "octo" },
+  ]);
+  // The pages name the authors of the source, and who has imported their texts.
+  const page = async (rest: string) =>
+    (await daemon.request(`/${copy}${rest}`)).text.replace(/<[^>]+>/g, "").replace(/\s+/g, " ");
+  expect(await page("/issues")).toContain("by octo (imported by mira)");
+  const shown = await page("/issues/1");
+  for (const text of ["octo (imported by mira) opened", "hubot (imported by mira) commented"])
+    expect(shown).toContain(text);
+  const pull = await page("/pulls/3");
+  for (const text of [
+    "hubot (imported by mira) reviewed",
+    "octo (imported by mira) asked to merge",
+  ])
+    expect(pull).toContain(text);
   // Its commits are not there.
   expect(await get("/issues/4")).toMatchObject({ pull_request: null, title: "Issue 4" });
   expect(await get("/releases")).toMatchObject([

@@ -19,6 +19,12 @@ const progressSchema = z.object({
   totals: z.record(z.string(), z.number()),
   /** How many items were left out because they do not fit, by part. */
   skipped: z.record(z.string(), z.number()),
+  /** How many bytes of files the source has sent, and of pages. */
+  fileBytes: z.number().default(0),
+  pageBytes: z.number().default(0),
+  /** How often the import has waited for the source or for its turn: since the last page, and in all. */
+  pauses: z.number().default(0),
+  allPauses: z.number().default(0),
 });
 export type ImportProgress = Readonly<z.output<typeof progressSchema>>;
 

@@ -18,8 +18,9 @@ async function open(engine: "sqlite" | "postgres", accounts: readonly string[]) 
   const turns = createTurns();
   return {
     db,
-    claim: async (limit: number, running: readonly string[] = []) => {
-      const claim = { kind: "test", owner: "a", leasedUntil: 200, limit, concurrency: 4, running };
+    claim: async (limit: number, running: readonly string[] = [], perAccountMax = Infinity) => {
+      const slots = { limit, concurrency: 4, perAccountMax, running };
+      const claim = { kind: "test", owner: "a", leasedUntil: 200, ...slots };
       const jobs = await db.transaction((tx) => turns.claim(tx, claim));
       return jobs.map(({ account }) => account);
     },
@@ -49,4 +50,11 @@ test("one account leaves a slot to others, whose job waits for none of its jobs"
   );
   expect(await claim(1, ["mira", "mira", "mira"])).toEqual(["nora"]);
   expect(await claim(1, ["mira", "mira", "nora"])).toEqual(["mira"]);
+});
+
+test("an account has at most as many slots as the kind gives each", async () => {
+  const { claim } = await open("sqlite", [...six("mira"), ...six("nora")]);
+  expect((await claim(4, [], 1)).toSorted()).toEqual(["mira", "nora"]);
+  expect(await claim(2, ["mira", "nora"], 1)).toEqual([]);
+  expect((await claim(4, ["mira", "nora"], 2)).toSorted()).toEqual(["mira", "nora"]);
 });

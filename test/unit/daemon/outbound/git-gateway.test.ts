@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -124,6 +125,63 @@ describe("a remote that does not behave", () => {
     await server.waitFor(1);
     leaving.abort(new Error("left"));
     await expect(listed).rejects.toThrow("left");
+  });
+
+  test("a remote that sends or takes a byte now and then is too slow, and one that is fast enough is not", async () => {
+    const leastRate = { graceMs: 200, bytesPerSecond: 100_000_000 };
+    const hasty = createRemotes({
+      git,
+      gateway: createGitGateway({ dispatcher, leastRate }),
+      workFolder,
+      bytesMax: 1 << 20,
+    });
+    const at = (url: string) => ({ url, username: "", password: "" });
+    await using trickling = await answering((_request, response) => {
+      response.writeHead(200, { "content-type": ADVERTISEMENT });
+      const timer = setInterval(() => response.write("0"), 5);
+      response.once("close", () => clearInterval(timer));
+    });
+    const listed = hasty.list(at(trickling.url), { hasPulls: false }, never);
+    await expect(listed).rejects.toThrow("it is too slow");
+    // Takes no byte of the pack, after the question whether it takes one.
+    let packs = 0;
+    await using deaf = await startGitServer(({ method, headers }, response) => {
+      const service = "application/x-git-receive-pack";
+      const listing = [
+        packet("# service=git-receive-pack\n"),
+        "0000",
+        packet(`${"0".repeat(40)} capabilities^{}\0report-status delete-refs\n`),
+        "0000",
+      ].join("");
+      if (method === "GET")
+        response.writeHead(200, { "content-type": `${service}-advertisement` }).end(listing);
+      else if (headers["content-length"] === "4")
+        response.writeHead(200, { "content-type": `${service}-result` }).end();
+      else packs += 1;
+      return true;
+    });
+    const directory = await mkdtemp(join(workFolder, "pushed-"));
+    await git.run(["init", "-q", "--bare"], { directory });
+    const input = randomBytes(4 << 20).toString("latin1");
+    const blob = String(
+      await git.run(["hash-object", "-w", "--stdin"], { directory, input }),
+    ).trim();
+    const tree = await git.run(["mktree"], { directory, input: `100644 blob ${blob}\tlarge\n` });
+    const commit = await git.run(["commit-tree", String(tree).trim(), "-m", "large"], {
+      directory,
+      env: {
+        GIT_AUTHOR_NAME: "Mira",
+        GIT_AUTHOR_EMAIL: "mira@example.org",
+        GIT_COMMITTER_NAME: "Mira",
+        GIT_COMMITTER_EMAIL: "mira@example.org",
+      },
+    });
+    await git.run(["update-ref", "refs/heads/main", String(commit).trim()], { directory });
+    const push = { directory, signal: never, first: undefined };
+    await expect(hasty.push(at(deaf.url), push)).rejects.toThrow("it is too slow");
+    expect(packs).toBe(1);
+    await using sound = await startGitServer();
+    expect((await hasty.list(at(sound.url), { hasPulls: false }, never)).refs.size).toBe(0);
   });
 
   test("refs with names that croft does not accept are left out, and no name becomes an option", async () => {

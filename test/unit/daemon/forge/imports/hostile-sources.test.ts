@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { gitea } from "../../../../../daemon/forge/imports/dialects.ts";
+import { gitea, github } from "../../../../../daemon/forge/imports/dialects.ts";
 import { createRemotes, RemoteUnusable } from "../../../../../daemon/forge/imports/remotes.ts";
 import { createSource } from "../../../../../daemon/forge/imports/source.ts";
 import type { Git } from "../../../../../storage/git/git.ts";
@@ -11,16 +11,19 @@ const at = "2024-03-01T10:00:00Z";
 const user = { login: "octo" };
 
 /** Returns a source whose lists are those of `answer`, and the paths that were asked. */
-function sourceOf(answer: (path: string) => unknown) {
+function sourceOf(
+  answer: (path: string) => unknown,
+  { dialect = gitea, clock = () => 0 }: { dialect?: typeof gitea; clock?: () => number } = {},
+) {
   const asked: string[] = [];
   const address = "https://git.example/octo/notes";
   const source = createSource({
-    dialect: gitea,
+    dialect,
     address,
     credentials: { username: "", password: "", token: "" },
-    clock: () => 0,
+    clock,
     async request({ url }) {
-      const path = url.replace("https://git.example/api/v1/repos/octo/notes", "");
+      const path = url.replace(/^.*\/repos\/octo\/notes/, "");
       asked.push(path);
       const body = Buffer.from(JSON.stringify(answer(path)));
       return { kind: "answered", status: 200, headers: {}, body, isCut: false };
@@ -129,6 +132,59 @@ test("the reviews of one pull request have a maximum of characters and of reques
   const found = await many.source.readReviews(3, signal);
   expect([found.items.length, found.malformed]).toEqual([1_000, 200]);
   expect(many.asked.length).toBe(3 + 1_000);
+});
+
+test("the reviews of one pull request have a maximum of time", async () => {
+  let now = 0;
+  const slow = sourceOf(
+    (path) => {
+      now += 60_000;
+      if (path.includes("/comments")) return [];
+      return Array.from({ length: 40 }, (_, index) => ({
+        id: index + 1,
+        state: "COMMENT",
+        body: "",
+        user,
+        comments_count: 1,
+        submitted_at: at,
+      }));
+    },
+    { clock: () => now },
+  );
+  const read = await slow.source.readReviews(3, signal);
+  // The list, and the comments of ten reviews.
+  expect(slow.asked.length).toBe(11);
+  expect([read.items.length, read.malformed]).toEqual([10, 30]);
+});
+
+test("the comments on lines of a pull request of GitHub have a maximum, and those without reviews are not asked for", async () => {
+  const line = (review: number) => ({
+    pull_request_review_id: review,
+    path: "a.txt",
+    body: "x".repeat(20_000),
+    user,
+    side: "RIGHT",
+    line: 3,
+    original_line: 2,
+    commit_id: "b".repeat(40),
+    original_commit_id: "a".repeat(40),
+    diff_hunk: "@@ -1 +1 @@",
+    created_at: at,
+    updated_at: at,
+  });
+  const review = { id: 7, state: "COMMENTED", body: "", user, submitted_at: at };
+  const many = sourceOf(
+    (path) => (path.includes("/comments") ? Array.from({ length: 100 }, () => line(7)) : [review]),
+    { dialect: github },
+  );
+  const read = await many.source.readReviews(3, signal);
+  const lines = read.items.flatMap((each) => each.lines);
+  expect(lines.length).toBeLessThan(801);
+  expect(lines[0]).toMatchObject({ line: 2, side: "new", commitId: "a".repeat(40) });
+  expect(many.asked.filter((path) => path.includes("/comments")).length).toBeLessThanOrEqual(20);
+  const none = sourceOf(() => [], { dialect: github });
+  expect((await none.source.readReviews(3, signal)).items).toEqual([]);
+  expect(none.asked).toEqual(["/pulls/3/reviews?page=1&per_page=100"]);
 });
 
 test("a listing of refs leaves out names below others, and is refused when it has too many", async () => {

@@ -1,0 +1,52 @@
+import type { ImportProgress } from "../../../storage/tables/forge/repositories/imports.ts";
+import { RemoteUnusable } from "./remotes.ts";
+
+/** Time after which an import leaves its place to others, at the next item that it has written. */
+const SLICE_MS = 120_000;
+
+/** An import leaves its place to others within a page; the next attempt repeats the page without what was written. */
+export class SliceOver extends Error {}
+
+export type ImportShare = ReturnType<typeof createImportShare>;
+
+/**
+ * What one attempt of an import may take: time in its place, and bytes, which count over all attempts: those of files, and
+ * those of pages of the API.
+ */
+export function createImportShare({
+  clock,
+  bytesMax,
+  progress,
+}: {
+  readonly clock: () => number;
+  /** Maximum bytes of the files of an import, and of its pages. */
+  readonly bytesMax: number;
+  readonly progress: Pick<ImportProgress, "fileBytes" | "pageBytes">;
+}) {
+  let { fileBytes, pageBytes } = progress;
+  let until = clock() + SLICE_MS;
+  const isOver = () => clock() >= until;
+  return {
+    isOver,
+    /** Begins the time again, after work that no later attempt would find done. */
+    restart(): void {
+      until = clock() + SLICE_MS;
+    },
+    /** Throws `SliceOver` when the time is over. Call it after an item was written and before the next one is fetched. */
+    assertTime(): void {
+      if (isOver()) throw new SliceOver("the import leaves its place to others");
+    },
+    /** How many bytes of files may still be received. */
+    fileBytesLeft: () => Math.max(0, bytesMax - fileBytes),
+    countFile(bytes: number): void {
+      fileBytes += bytes;
+    },
+    /** Throws `RemoteUnusable` when the pages are larger than allowed in all. */
+    countPage(bytes: number): void {
+      pageBytes += bytes;
+      if (pageBytes > bytesMax) throw new RemoteUnusable("it sends more than is allowed");
+    },
+    /** The bytes so far, which the next attempt begins with. */
+    counted: () => ({ fileBytes, pageBytes }),
+  };
+}
