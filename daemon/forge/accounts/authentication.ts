@@ -63,8 +63,8 @@ export const PASSWORD_BYTES_MAX = 4096;
 /** Authenticates requests to the forge. */
 export function createAuthentication(deps: AuthenticationDeps) {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls, findTaskCaller } = deps;
-  /** Password checks in progress, by a hash of account and password. */
-  const checks = new Map<string, Promise<boolean>>();
+  /** Password checks in progress, by a hash of account and password: the hash that fits, as it is stored after the check. */
+  const checks = new Map<string, Promise<string | undefined>>();
   return {
     /**
      * Returns the caller that the request's credentials belong to, undefined without
@@ -154,18 +154,20 @@ export function createAuthentication(deps: AuthenticationDeps) {
     const account = user === undefined ? `name ${login.toLowerCase()}` : `id ${user.id}`;
     const key = hash("sha256", `${account}\n${password}`, "hex");
     const attempt = await attempts.countPassword(account, address).catch(async (error: unknown) => {
-      if (await checks.get(key)) return undefined;
+      const passwordHash = await checks.get(key);
+      if (passwordHash !== undefined) return { passwordHash };
       throw error;
     });
-    if (attempt === undefined) return user;
+    if ("passwordHash" in attempt) return user && { ...user, ...attempt };
     try {
-      if (!(await shareCheck(key, user, password))) return undefined;
+      const passwordHash = await shareCheck(key, user, password);
+      if (user === undefined || passwordHash === undefined) return undefined;
+      await writeIfPossible(() => attempt.succeed());
+      return { ...user, passwordHash };
     } catch (error) {
       await attempt.cancel();
       throw error;
     }
-    await writeIfPossible(() => attempt.succeed());
-    return user;
   }
 
   function shareCheck(key: string, user: ForgeUser | undefined, password: string) {
@@ -175,15 +177,21 @@ export function createAuthentication(deps: AuthenticationDeps) {
     return running;
   }
 
-  async function checkPassword(user: ForgeUser | undefined, password: string): Promise<boolean> {
+  /** Returns the hash that fits; what the request creates, such as a token, is bound to the one that is stored. */
+  async function checkPassword(
+    user: ForgeUser | undefined,
+    password: string,
+  ): Promise<string | undefined> {
     // An unknown account takes as long as a known one.
     const { fits, outdated } = await passwords.verify(user?.passwordHash ?? "", password);
-    if (user === undefined || !fits) return false;
-    if (outdated) {
-      const next = await passwords.hash(password);
-      await writeIfPossible(() => replacePasswordHash(db, user.id, user.passwordHash, next));
-    }
-    return true;
+    if (user === undefined || !fits) return undefined;
+    if (!outdated) return user.passwordHash;
+    const next = await passwords.hash(password);
+    await writeIfPossible(() => replacePasswordHash(db, user.id, user.passwordHash, next));
+    const stored = (await findUserById(db, user.id))?.passwordHash ?? "";
+    if (stored === next || stored === user.passwordHash) return stored;
+    // A concurrent request has replaced the hash as well, or has changed the password.
+    return (await passwords.verify(stored, password)).fits ? stored : undefined;
   }
 
   async function takeCode(user: ForgeUser, code: string, address: string): Promise<boolean> {

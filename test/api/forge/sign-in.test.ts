@@ -213,6 +213,46 @@ describe("rate limit of passwords", () => {
     expect(countOf(answers, 429)).toBe(50);
   });
 
+  test("what a sign-in creates is bound to the hash that it has just renewed, also of concurrent sign-ins", async () => {
+    let salt = 0;
+    await using app = await startForgeApp({
+      passwords: {
+        hash: async (password) => `new:${(salt += 1)}:${password}`,
+        verify: async (stored, password) => ({
+          fits: stored.endsWith(`:${password}`),
+          outdated: stored.startsWith("old:"),
+        }),
+      },
+    });
+    await app.addUser();
+    const stored = async () =>
+      (
+        await app.db.get<{ hash: string }>(
+          "SELECT password_hash AS hash FROM forge_users WHERE lower_name = 'mira'",
+        )
+      )?.hash;
+    const age = () =>
+      app.db.run(
+        "UPDATE forge_users SET password_hash = 'old:0:user-password' WHERE lower_name = 'mira'",
+      );
+    const make = (name: string, login = "mira") =>
+      app.request("/api/v1/users/mira/tokens", {
+        basic: `${login}:user-password`,
+        json: { name, scopes: ["read:user"] },
+      });
+    await age();
+    expect((await make("one")).status).toBe(201);
+    expect(await stored()).toMatch(/^new:/);
+    await age();
+    // Two checks of one account: by its name, and by its address.
+    const made = await Promise.all([
+      make("two"),
+      make("three"),
+      make("four", "mira@croft.example"),
+    ]);
+    expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  });
+
   test("60 parallel requests with the right password all succeed", async () => {
     const { app, signIn } = await startCountingApp();
     await using _app = app;
