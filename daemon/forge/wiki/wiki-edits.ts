@@ -82,13 +82,16 @@ export function createWikiEdits({ db, clock, git, folders, emit, enqueue, log }:
     job: {
       kind: KIND,
       async run() {
+        const failures: unknown[] = [];
         for (const edit of await listWikiEdits(db)) {
           if (edit.createdAt + SURVIVAL_MS > clock()) continue;
-          if (await isMade(edit)) {
-            log.info({ repository_id: edit.repositoryId }, "delivered the event of a wiki page");
-            await publish(edit.id);
-          } else await deleteWikiEdit(db, edit.id);
+          // A wiki that git cannot read keeps its entry, and stops none of the others.
+          await recover(edit).catch((error: unknown) => failures.push(error));
         }
+        if (failures.length > 0)
+          throw new Error(`${failures.length} changes of wikis could not be read`, {
+            cause: failures[0],
+          });
         const [left] = await listWikiEdits(db);
         if (left === undefined) return;
         const runAt = left.createdAt + SURVIVAL_MS;
@@ -96,6 +99,13 @@ export function createWikiEdits({ db, clock, git, folders, emit, enqueue, log }:
       },
     } satisfies JobKind,
   };
+
+  async function recover(edit: WikiEdit): Promise<void> {
+    if (await isMade(edit)) {
+      log.info({ repository_id: edit.repositoryId }, "delivered the event of a wiki page");
+      await publish(edit.id);
+    } else await deleteWikiEdit(db, edit.id);
+  }
 
   async function move(
     directory: string,

@@ -78,7 +78,11 @@ function openJob() {
     db,
     clock: () => now,
     git: createGit({ searchPath: process.env["PATH"] ?? "" }),
-    folders: { locate: async () => directory, ensure: notUsed, follow: notUsed },
+    folders: {
+      locate: async ({ name }) => (name === "cabin" ? directory : join(directory, "none")),
+      ensure: notUsed,
+      follow: notUsed,
+    },
     emit,
     enqueue: async () => 1,
     log,
@@ -87,10 +91,10 @@ function openJob() {
 }
 
 /** Writes the entry of a change whose process died before it had published it. */
-const die = (commitId: string, page: string) =>
+const die = (commitId: string, page: string, { id } = repository) =>
   db.transaction((tx) =>
     insertWikiEdit(tx, {
-      repositoryId: repository.id,
+      repositoryId: id,
       actorId: mira.id,
       ref,
       commitId,
@@ -118,6 +122,19 @@ test("a page whose process died before it had moved the branch is forgotten, wit
   now += 121_000;
   await openJob().run();
   expect([published, await listWikiEdits(db)]).toEqual([[], []]);
+});
+
+test("a wiki that git cannot read keeps its entry and stops none of the others", async () => {
+  const damaged = await db.transaction((tx) =>
+    insertRepository(tx, newRepositoryRow(mira, "damaged")),
+  );
+  await die(ids[0] ?? "", "Lost", damaged);
+  await die(ids[1] ?? "", "Home");
+  gitIn("update-ref", ref, ids[2] ?? "");
+  now += 121_000;
+  await expect(openJob().run()).rejects.toThrow("1 changes of wikis could not be read");
+  expect(published).toEqual(["edited Home (why) by mira"]);
+  expect(await listWikiEdits(db)).toMatchObject([{ page: "Lost" }]);
 });
 
 test("an entry that a process may still work on stays", async () => {
