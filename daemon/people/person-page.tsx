@@ -41,13 +41,14 @@ export async function showPerson(
   sides: BothSides,
   key: string,
   failed?: string,
+  status = failed === undefined ? 200 : 422,
 ): Promise<VaultPageAnswer> {
   const person = await findPerson(sides, key);
   const { forge, vault, match } = person;
   return {
     kind: "page",
     title: person.name,
-    status: failed === undefined ? 200 : 422,
+    status,
     body: (
       <>
         <h1>
@@ -83,6 +84,7 @@ function PersonForms({ person, token }: { person: KnownPerson; token: string }) 
   return (
     <>
       <Form {...form} className="stack">
+        <Seen person={person} />
         <label>
           User name
           <input name="name" required maxLength={32} defaultValue={person.name} />
@@ -120,6 +122,7 @@ function PersonForms({ person, token }: { person: KnownPerson; token: string }) 
       </Form>
       <div className="actions">
         <Form {...form} className="inline">
+          <Seen person={person} />
           <input type="hidden" name="name" value={person.name} />
           <input type="hidden" name="email" value={forge?.email ?? vault?.email} />
           <button name="action" value="invite">
@@ -134,7 +137,42 @@ function PersonForms({ person, token }: { person: KnownPerson; token: string }) 
   );
 }
 
-/** Runs a form of a person's page. */
+/** The members of both accounts on which a form relies, by the words that name them. */
+function toFacts({ forge, vault }: KnownPerson): readonly (readonly [string, unknown])[] {
+  return [
+    ["the account of the forge", forge?.id],
+    ["its user name", forge?.login],
+    ["its e-mail address", forge?.email],
+    ["its full name", forge?.full_name],
+    ["its right as administrator", forge?.is_admin],
+    ["whether it may sign in", forge && forge.active && !forge.prohibit_login],
+    ["the account of the vault", vault?.id],
+    ["its handle", vault?.handle],
+    ["its e-mail address", vault?.email],
+    ["whether it may sign in", vault?.is_active],
+  ];
+}
+
+const toSeen = (person: KnownPerson): readonly string[] =>
+  toFacts(person).map(([, value]) => String(value ?? ""));
+
+/** What the administrator sees who sends a form: another one may change or remove the accounts meanwhile. */
+function Seen({ person }: { person: KnownPerson }) {
+  return toSeen(person).map((value, at) => (
+    <input key={at} type="hidden" name="seen" value={value} />
+  ));
+}
+
+/** Returns the words for what has changed since a form was made; undefined when nothing has. */
+function findChanges(person: KnownPerson, seen: readonly string[]): string | undefined {
+  const current = toSeen(person);
+  const words = toFacts(person).flatMap(([name], at) => (current[at] === seen[at] ? [] : [name]));
+  return words.length === 0
+    ? undefined
+    : `This has changed since the page was opened: ${words.join(", ")}. Nothing was done.`;
+}
+
+/** Runs a form of a person's page. Shows what has changed, with 409, when the accounts are not those of the form. */
 export async function changePerson(
   context: SignedInContext,
   sides: BothSides,
@@ -145,6 +183,8 @@ export async function changePerson(
   const person = await findPerson(sides, key);
   if (person.match === "name")
     throw new AppError("conflict", "The addresses differ, so these may be two people.");
+  const changes = findChanges(person, form.getAll("seen"));
+  if (changes !== undefined) return showPerson(context, sides, key, changes, 409);
   if (action === "remove") return showRemoval(context, person);
   if (action === "invite") {
     form.set("link", "yes");
@@ -249,6 +289,7 @@ function showRemoval({ session }: SignedInContext, person: KnownPerson): VaultPa
           </p>
         )}
         <Form action={toPersonPath(person)} token={session.formToken} className="inline">
+          <Seen person={person} />
           <button name="action" value="remove-accounts" className="danger">
             Remove
           </button>

@@ -25,7 +25,7 @@ async function signIn(path: string, fields: Readonly<Record<string, string>>): P
   return (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 }
 
-function send(path: string, fields: Readonly<Record<string, string>>, cookie: string) {
+function send(path: string, fields: Record<string, string> | string[][], cookie: string) {
   return daemon.request(path, {
     method: "POST",
     headers: {
@@ -42,10 +42,29 @@ const both = () => `${forge}; ${vault}`;
 const open = (path: string, cookie = both()) =>
   daemon.request(path, { headers: { Accept: "text/html", Cookie: cookie } });
 
-async function submit(path: string, fields: Readonly<Record<string, string>>, cookie = both()) {
+async function submit(
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  cookie = both(),
+  seen: string[][] = [],
+) {
   const { text } = await open("/vault/account", cookie);
   const token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
-  return send(path, { form_token: token, ...fields }, cookie);
+  return send(path, [["form_token", token], ...Object.entries(fields), ...seen], cookie);
+}
+
+/** Submits a form of a person's page as a browser does: with what the page has shown. */
+async function submitSeen(path: string, fields: Readonly<Record<string, string>>) {
+  return submit(path, fields, both(), await readSeen(path));
+}
+
+async function readSeen(path: string): Promise<string[][]> {
+  const [form = ""] =
+    /<form[^]*?<\/form>/.exec((await open(path)).text.split("</nav>").at(-1) ?? "") ?? [];
+  return [...form.matchAll(/name="seen" value="([^"]*)"/g)].map(([, value = ""]) => [
+    "seen",
+    value,
+  ]);
 }
 
 async function invite(name: string) {
@@ -95,7 +114,7 @@ test("an administrator invites, edits, invites again and removes a person", asyn
   const person = `${PEOPLE}/forge%3Amira`;
   expect((await open(PEOPLE)).text).toContain("name and e-mail");
 
-  const edited = await submit(person, {
+  const edited = await submitSeen(person, {
     action: "edit",
     name: "mia",
     email: "mia@example.org",
@@ -109,28 +128,66 @@ test("an administrator invites, edits, invites again and removes a person", asyn
   expect(page.text).toContain("mia, administrator, mia@example.org");
   expect(page.text).toContain("has to choose a password");
 
-  const again = await submit(`${PEOPLE}/forge%3Amia`, {
+  const again = await submitSeen(`${PEOPLE}/forge%3Amia`, {
     action: "invite",
     name: "mia",
     email: "mia@example.org",
   });
   expect(again.text).toContain("/-/invitation?forge=");
 
-  const asked = await submit(`${PEOPLE}/forge%3Amia`, { action: "remove" });
+  const asked = await submitSeen(`${PEOPLE}/forge%3Amia`, { action: "remove" });
   expect(asked.text).toContain("Remove mia?");
   expect((await open(PEOPLE)).text).toContain("mia@example.org");
-  await submit(`${PEOPLE}/forge%3Amia`, { action: "remove-accounts" });
+  await submitSeen(`${PEOPLE}/forge%3Amia`, { action: "remove-accounts" });
   expect((await open(PEOPLE)).text).not.toContain("mia@example.org");
+});
+
+test("a form of a page that is out of date changes nothing, and says what has changed", async () => {
+  await invite("olga");
+  const person = `${PEOPLE}/forge%3Aolga`;
+  const seen = await readSeen(person);
+  const admin = { token: daemon.first?.forge.token ?? "" };
+  const other = { login_name: "olga", email: "other@example.org", full_name: "Olga" };
+  await daemon.request("/api/v1/admin/users/olga", { ...admin, method: "PATCH", json: other });
+  const edit = { action: "edit", name: "olga", email: "olga@example.org", active: "yes" };
+  for (const fields of [
+    edit,
+    { action: "remove" },
+    { action: "remove-all" },
+    { action: "invite" },
+  ]) {
+    const refused = await submit(person, fields, both(), seen);
+    expect(refused.status).toBe(409);
+  }
+  const ofForge = await daemon.request("/api/v1/users/olga", admin);
+  expect(ofForge.json).toMatchObject({ full_name: "Olga" });
+  // Another account has the name now.
+  await daemon.request("/api/v1/admin/users/olga", {
+    ...admin,
+    method: "PATCH",
+    json: { ...other, email: "olga@example.org", full_name: "" },
+  });
+  await daemon.request("/api/v1/admin/users/olga?purge=true", { ...admin, method: "DELETE" });
+  await daemon.request("/api/v1/admin/users", {
+    ...admin,
+    json: { username: "olga", email: "olga@example.org", password: PASSWORD },
+  });
+  const refused = await submit(person, { action: "remove-all" }, both(), seen);
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain("the account of the forge");
+  expect((await daemon.request("/api/v1/users/olga", admin)).status).toBe(200);
+  expect((await submit(person, edit)).status).toBe(409);
+  expect((await submitSeen(person, edit)).status).toBe(303);
 });
 
 test("a refusal of the second side is shown with what the first one did", async () => {
   const refused = await invite("ab");
   expect(refused.status).toBe(422);
   expect(refused.text).toContain("The account of the forge was made, that of the vault was not.");
-  await submit(`${PEOPLE}/forge%3Aab`, { action: "remove-accounts" });
+  await submitSeen(`${PEOPLE}/forge%3Aab`, { action: "remove-accounts" });
 
   // The own accounts cannot be removed: neither side changes.
-  const own = await submit(`${PEOPLE}/forge%3Akeeper`, { action: "remove-all" });
+  const own = await submitSeen(`${PEOPLE}/forge%3Akeeper`, { action: "remove-all" });
   expect(own.status).toBe(422);
   expect((await open(PEOPLE)).status).toBe(200);
 });
