@@ -49,8 +49,7 @@ export function createPageServer({
     const page = await answerPage(request, {
       whole: (maxBytes) => readWholeBody(message, { maxBytes, memory }),
       parts: (isStillSignedIn) => readParts(message, isStillSignedIn),
-    } satisfies FormBody);
-    memory.release();
+    } satisfies FormBody).finally(() => memory.release());
     if (response.destroyed) {
       if (typeof page.body === "object") page.body.bytes.release?.();
       report({ request, route: siteName, status: page.status, error: undefined });
