@@ -171,6 +171,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       blobBytesMax: settings.maxUploadBytes,
       ownerBytesMax: settings.maxOwnerContainerBytes,
     },
+    ownerPackageBytesMax: settings.maxOwnerPackageBytes,
   });
   const oauth = createForgeOauth(core);
   const features: readonly ForgeFeature[] = [

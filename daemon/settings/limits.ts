@@ -27,8 +27,11 @@ export const limitDeclarations = {
   maxOwnerContainerBytes: setting("Limits", byteSize(0), 0, {
     help: "Container images of one user or organization in all; 0 is no limit",
   }),
+  maxOwnerPackageBytes: setting("Limits", byteSize(0), 0, {
+    help: "Files of the other packages of one user or organization in all; 0 is no limit",
+  }),
   maxImportBytes: setting("Limits", byteSize(0), 10 * gibibyte, {
-    help: "Most bytes of a repository on another server that an import or one update of a mirror reads",
+    help: "Most bytes that an import reads of another server: of code, of files and of pages of its API, each; and one update of a mirror",
   }),
   mirrorIntervalSeconds: setting("Limits", integer(60, 366 * day, "seconds"), 8 * 3600, {
     help: "How often a mirror that names no interval is compared with its source",

@@ -17,6 +17,7 @@ import { reopenPackages } from "./access.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
+import type { OwnerRoom } from "./owner-room.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
 import { AppError } from "../../errors.ts";
@@ -33,8 +34,7 @@ export interface GenericPackagesDeps {
   readonly db: Database;
   readonly store: ObjectStore;
   readonly emit: Emit;
-  /** Maximum size of a file. */
-  readonly uploadBytesMax: number;
+  readonly room: OwnerRoom;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface GenericPackagesDeps {
  * an invalid name.
  */
 export function createGenericPackages(deps: GenericPackagesDeps) {
-  const { db, store, emit, uploadBytesMax } = deps;
+  const { db, store, emit, room } = deps;
   return {
     async download({ owner }: GrantedPackages, at: GenericFileName): Promise<PackageDownload> {
       assertGenericNames(at);
@@ -61,10 +61,10 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
     ): Promise<void> {
       assertGenericNames(at);
       const key = { ...at, ownerId: opened.owner.id, type: GENERIC };
-      const received = await receiveBody(store, stream, {
-        bytesMax: uploadBytesMax,
-        declaredBytes: Number(headers["content-length"] ?? 0),
-      });
+      const declaredBytes = Number(headers["content-length"] ?? 0);
+      const received = await room.receive(opened.owner.id, declaredBytes, (bytesMax) =>
+        receiveBody(store, stream, { bytesMax, declaredBytes }),
+      );
       try {
         const { digests } = received;
         assertChecksums(headers, digests);
@@ -74,7 +74,7 @@ export function createGenericPackages(deps: GenericPackagesDeps) {
           // The right may have ended while the bytes arrived.
           await reopenPackages(tx, opened);
           const file = { ...key, metadata: "{}", digests };
-          await recordFile(tx, emit, file, { actor: caller.user, mustBeNew: false });
+          await recordFile(tx, emit, file, { actor: caller.user, mustBeNew: false, room });
         });
       } finally {
         await received.discard();

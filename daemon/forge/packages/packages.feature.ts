@@ -23,6 +23,7 @@ import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
 import { createPypiRegistry } from "./pypi/pypi.service.ts";
 import { genericPackageRoutes, packageRoutes, pypiRoutes } from "./packages.routes.ts";
+import { createOwnerRoom } from "./owner-room.ts";
 import { createPackages } from "./packages.service.ts";
 import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages/packages.ts";
 import { AppError } from "../../errors.ts";
@@ -41,12 +42,16 @@ export interface ForgePackagesDeps {
   readonly sealer: Sealer;
   readonly newUuid: () => string;
   readonly containerLimits: ContainerLimits;
+  /** Maximum bytes of the files of an owner's other packages; 0 is no limit. */
+  readonly ownerPackageBytesMax: number;
 }
 
 /** The forge's packages. */
 export function createForgePackages(deps: ForgePackagesDeps) {
   const { urls, clock } = deps;
   const limits = deps.containerLimits;
+  const { uploadBytesMax, ownerPackageBytesMax: ownerBytesMax } = deps;
+  const room = createOwnerRoom(deps.db, { uploadBytesMax, ownerBytesMax });
   const tokens = createContainerTokens(deps);
   const blobs = createContainerBlobs({ ...deps, limits });
   const manifests = createContainerManifests({ ...deps, limits });
@@ -69,9 +74,9 @@ export function createForgePackages(deps: ForgePackagesDeps) {
       ...containerImageRoutes(manifests, urls),
     ],
     registryRoutes: [
-      ...genericPackageRoutes(createGenericPackages(deps)),
-      ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
-      ...pypiRoutes(createPypiRegistry(deps), urls),
+      ...genericPackageRoutes(createGenericPackages({ ...deps, room })),
+      ...npmRoutes({ npm: createNpmRegistry({ ...deps, room }), urls, clock }),
+      ...pypiRoutes(createPypiRegistry({ ...deps, room }), urls),
     ],
   } satisfies ForgeFeature;
 }

@@ -13,6 +13,7 @@ import type { ObjectDigests } from "../../../storage/objects/object-store.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import type { OwnerRoom } from "./owner-room.ts";
 import { findLinkable } from "./repository-links.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
@@ -31,7 +32,8 @@ export interface NewFile {
 
 /**
  * Adds a file whose object is published. Creates its package and version when they are missing. Refuses with `conflict`
- * an existing file, with `mustBeNew` also an existing version, and with `not_found` a deleted owner.
+ * an existing file, with `mustBeNew` also an existing version, with `too_large` a file for which the owner has no room, and
+ * with `not_found` a deleted owner.
  */
 export async function recordFile(
   tx: Transaction,
@@ -41,9 +43,11 @@ export async function recordFile(
     actor,
     mustBeNew,
     linkTo,
+    room,
   }: {
     readonly actor: ForgeUser;
     readonly mustBeNew: boolean;
+    readonly room: Pick<OwnerRoom, "assertKept">;
     /** The owner's repository to link an unlinked package to, if the actor may write to it. */
     readonly linkTo?: string | undefined;
   },
@@ -67,6 +71,7 @@ export async function recordFile(
     name: file.filename,
   });
   if (added === undefined) throw fileExists();
+  await room.assertKept(tx, file.ownerId);
   if (known === undefined)
     await emit(tx, "package", { action: "created", package: opened, version, owner, actor });
   return { package: opened, version };

@@ -31,6 +31,7 @@ import type { Compute } from "../../compute.ts";
 import type { GrantedPackages } from "../../opened.ts";
 import { notFound, orNotFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
+import type { OwnerRoom } from "../owner-room.ts";
 import { toRepositoryName } from "../repository-links.ts";
 import { reopenPackages } from "../access.ts";
 import { createDownload } from "../downloads.ts";
@@ -83,6 +84,7 @@ export interface NpmRegistryDeps {
   readonly urls: ForgeUrls;
   /** Maximum size of a tarball. */
   readonly uploadBytesMax: number;
+  readonly room: OwnerRoom;
 }
 
 const SEARCH_SIZE = 20;
@@ -96,7 +98,7 @@ const MANIFESTS_LENGTH_MAX = 12 * 1024 * 1024;
 const VERSION_BYTES_MAX = 1024;
 
 export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
-  const { db, store, compute, emit, urls, uploadBytesMax } = deps;
+  const { db, store, compute, emit, urls, uploadBytesMax, room } = deps;
   return {
     async view({ owner }, at) {
       const found = await getPackage(owner, at);
@@ -121,7 +123,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       const name = toNpmName(at);
       const { owner } = opened;
       await assertRoom(db, await findPackage(db, { ownerId: owner.id, type: NPM, name }), 0);
-      const upload = await receive(body, caller, uploadBytesMax);
+      // The document does not announce the bytes of the tarball in it.
+      const upload = await room.receive(owner.id, 0, (bytesMax) => receive(body, caller, bytesMax));
       try {
         const { attachment } = upload;
         if (attachment === undefined) await deprecate(opened, name, upload);
@@ -287,6 +290,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
         {
           actor: caller.user,
           mustBeNew: true,
+          room,
           linkTo: toRepositoryName(publication.metadata.manifest["repository"], owner, urls),
         },
       );

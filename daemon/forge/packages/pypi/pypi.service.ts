@@ -25,6 +25,7 @@ import { notFound, orNotFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { reopenPackages } from "../access.ts";
 import { createDownload, type PackageDownload } from "../downloads.ts";
+import type { OwnerRoom } from "../owner-room.ts";
 import { toRepositoryName } from "../repository-links.ts";
 import { fileExists, recordFile } from "../versions.ts";
 import {
@@ -36,7 +37,7 @@ import {
 } from "./metadata.ts";
 import { assertPypiFilename, assertPypiVersion, toProjectName } from "./names.ts";
 import type { PypiProject } from "./simple.view.ts";
-import { type PypiUpload, readUploadForm } from "./upload-form.ts";
+import { FORM_BYTES_MAX, type PypiUpload, readUploadForm } from "./upload-form.ts";
 
 /** The type of packages for Python. */
 const PYPI = "pypi";
@@ -54,15 +55,14 @@ export interface PypiRegistryDeps {
   readonly store: ObjectStore;
   readonly emit: Emit;
   readonly urls: ForgeUrls;
-  /** Maximum size of a file. */
-  readonly uploadBytesMax: number;
+  readonly room: OwnerRoom;
 }
 
 /**
  * Packages for Python. Every function throws `not_found` when the project is missing, and `invalid_argument` for an
  * invalid name.
  */
-export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: PypiRegistryDeps) {
+export function createPypiRegistry({ db, store, emit, urls, room }: PypiRegistryDeps) {
   return {
     /**
      * Adds a file to a version, and creates both when they are missing. Refuses with `conflict` a file that the project has, with
@@ -75,7 +75,11 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
       caller: ForgeCaller,
     ): Promise<void> {
       const { owner } = opened;
-      const upload = await readUploadForm(store, body, uploadBytesMax);
+      // The form around the file is small.
+      const declared = Number(body.headers["content-length"] ?? 0) - FORM_BYTES_MAX;
+      const upload = await room.receive(owner.id, declared, (bytesMax) =>
+        readUploadForm(store, body, bytesMax),
+      );
       const { received } = upload;
       try {
         const { name, version, filename } = readIdentity(upload);
@@ -104,6 +108,7 @@ export function createPypiRegistry({ db, store, emit, urls, uploadBytesMax }: Py
             {
               actor: caller.user,
               mustBeNew: false,
+              room,
               linkTo: listAddresses(metadata)
                 .map((url) => toRepositoryName(url, owner, urls))
                 .find((found) => found !== undefined),

@@ -17,6 +17,8 @@ export interface PypiUpload {
 const FIELDS_MAX = 2_000;
 /** All fields of a form in characters; the description is the largest. */
 const FIELDS_LENGTH_MAX = 1024 * 1024;
+/** The bytes of a form without its file. */
+export const FORM_BYTES_MAX = FIELDS_LENGTH_MAX * 4;
 const HEADER_PAIRS_MAX = 32;
 
 /**
@@ -30,7 +32,7 @@ export async function readUploadForm(
   bytesMax: number,
 ): Promise<PypiUpload> {
   const declared = Number(headers["content-length"] ?? 0);
-  if (declared > bytesMax + FIELDS_LENGTH_MAX * 4) throw uploadTooLarge(bytesMax);
+  if (declared > bytesMax + FORM_BYTES_MAX) throw uploadTooLarge(bytesMax);
   const parser = openParser(headers, bytesMax);
   const fields = new Map<string, string[]>();
   const whole = Promise.withResolvers<void>();

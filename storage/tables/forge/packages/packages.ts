@@ -55,6 +55,17 @@ const files = defineTable("forge_package_files", {
 /** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
 export type ForgePackageFile = RecordOf<typeof files>;
 
+/** Returns how many bytes the files of an owner's packages have. */
+export async function sumPackageBytes(db: Queries, ownerId: UserId): Promise<number> {
+  const found = await db.get<{ bytes: number }>(
+    `SELECT CAST(COALESCE(SUM(f.size), 0) AS BIGINT) AS bytes FROM forge_packages p
+     JOIN forge_package_versions v ON v.package_id = p.id JOIN forge_package_files f ON f.version_id = v.id
+     WHERE p.owner_id = ?`,
+    ownerId,
+  );
+  return Number(found?.bytes ?? 0);
+}
+
 /** Returns the owner's package of a type and a name, ignoring case. */
 export async function findPackage(
   db: Queries,

@@ -68,7 +68,8 @@ test("an owner who is removed meanwhile changes no package of the organization",
   const digest = `sha256:${"0".repeat(64)}`;
   const image = { owner: "works", name: "box", reference: "next", digest, upload: "none" };
   const limits = { blobBytesMax: 10, ownerBytesMax: 10 };
-  const common = { store: unused<never>(), emit, limits, uploadBytesMax: 10, clock: () => 0 };
+  const room = unused<never>();
+  const common = { store: unused<never>(), emit, limits, room, uploadBytesMax: 10, clock: () => 0 };
   const more = { compute: unused<never>(), urls: unused<never>(), newUuid: () => "u" };
   const npm = (late: Database) => createNpmRegistry({ ...common, ...more, db: late });
   const blobs = (late: Database) => createContainerBlobs({ ...common, db: late });
