@@ -1,9 +1,8 @@
 import type { ResolvedSetting } from "../../daemon/settings/resolve.ts";
 import { listSettings, toKey } from "../../daemon/settings/settings.ts";
-import { suggest } from "../../daemon/settings/suggest.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, DryRun } from "../errors.ts";
+import { DryRun } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, shape, shapeList } from "../output/spec.ts";
@@ -50,13 +49,9 @@ export const entries: readonly Entry[] = [
       const { values } = readAllSettings(cli.system, cli.flags, {});
       const found = values.find((value) => value.key === key);
       if (found === undefined) {
-        const near = suggest(
-          key,
-          values.map((value) => value.key),
-        );
-        throw new CliError("not_found", `there is no setting ${JSON.stringify(key)}${near}`, {
-          hint: '"croft config list" shows all of them',
-        });
+        const { unknownSetting } = await import("../profile/edit-config.ts");
+        const keys = values.map((value) => value.key);
+        throw unknownSetting(key, keys);
       }
       await cli.output.resource(found, settingColumns);
     },
@@ -96,8 +91,8 @@ export const entries: readonly Entry[] = [
       ["See what would change", "croft config unset log_level --dry-run"],
     ],
     /**
-     * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
-     * be invalid. @throws CliError `invalid_config`
+     * Removes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
+     * be invalid. @throws CliError `invalid_config`, `not_found` for a key that is no setting and not in the file
      */
     async run(cli, { key }) {
       await runConfigSet(cli, { key, value: undefined });

@@ -1,6 +1,7 @@
 import { type Document, isMap, isScalar, isSeq, parseDocument, Scalar } from "yaml";
 import { SettingsError } from "../../daemon/settings/resolve.ts";
 import { listSettings, toKey } from "../../daemon/settings/settings.ts";
+import { suggest } from "../../daemon/settings/suggest.ts";
 import { filePaths } from "../../daemon/settings/types.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
@@ -30,7 +31,8 @@ export type ConfigValue = string | number | boolean | readonly string[];
 
 /**
  * Changes one setting of the config file while no other process does, and returns its printed form. With `--dry-run` nothing
- * is written. @throws CliError `invalid_config` when the result would be invalid; nothing is changed then
+ * is written. @throws CliError `invalid_config` when the result would be invalid, `not_found` for an unknown key to remove; nothing is
+ * changed then
  */
 export async function changeConfig(
   cli: CliContext,
@@ -65,6 +67,8 @@ function editConfig(
     });
   // An empty file has no keys to delete.
   if (value === undefined) {
+    // A key that only the file has is removed: it makes the file invalid.
+    if (document.contents === null || !document.has(key)) assertKnown(key);
     if (document.contents !== null) document.delete(key);
     if (isMap(document.contents) && document.contents.items.length === 0) document.contents = null;
   } else if (typeof value !== "string") document.set(key, document.createNode(value));
@@ -89,6 +93,18 @@ function editConfig(
   if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
   return read();
 }
+
+/** Refuses with `not_found` a key that is no setting. */
+function assertKnown(key: string): void {
+  const keys = listSettings().map(([name]) => toKey(name));
+  if (!keys.includes(key)) throw unknownSetting(key, keys);
+}
+
+/** The refusal of a key that is no setting; it names the nearest one. */
+export const unknownSetting = (key: string, keys: readonly string[]): CliError =>
+  new CliError("not_found", `there is no setting ${JSON.stringify(key)}${suggest(key, keys)}`, {
+    hint: '"croft config list" shows all of them',
+  });
 
 /** The separator of a list in one text: that of `PATH` for paths, else a comma. */
 function separatorOf({ system }: CliContext, key: string): string {

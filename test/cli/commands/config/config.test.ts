@@ -107,6 +107,21 @@ describe("config set", () => {
     expect(await readFile(file(home.path), "utf8")).toBe("host: 127.0.0.2\n");
   });
 
+  test("unset refuses a key that is no setting, names the nearest one, and removes one that the file has", async () => {
+    await using home = await temporaryHome();
+    await writeFile(file(home.path), "hots: 127.0.0.2\nport: 8000\n");
+    const unset = (key: string) => runCli(["config", "unset", key], { home: home.path });
+    const refused = await unset("prot");
+    expect([refused.code === 0, refused.err]).toEqual([
+      false,
+      expect.stringMatching(/there is no setting "prot".*port/),
+    ]);
+    expect((await unset("hots")).code).toBe(0);
+    expect((await unset("hots")).code).not.toBe(0);
+    expect((await unset("host")).code).toBe(0);
+    expect(await readFile(file(home.path), "utf8")).toBe("port: 8000\n");
+  });
+
   test("reads a secret from standard input, prints stars, and keeps the file to its owner", async () => {
     await using home = await temporaryHome();
     const ran = await runCli(["config", "set", "smtp_url", "--stdin", "--json"], {
