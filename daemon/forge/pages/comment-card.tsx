@@ -4,7 +4,7 @@ import type { WireIssue } from "../../contract/forge/issues/issues.ts";
 import { reactionNames, type WireReaction } from "../../contract/forge/issues/reactions.ts";
 import { Menu, Rendered, Time, toBytesText } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
-import { UserLink } from "./elements.tsx";
+import { Author } from "./elements.tsx";
 import { type IssueWork, mayEditText } from "./issue-work.ts";
 import { openTasks, readText, TextButtons, TextField, toTextVersion } from "./texts.tsx";
 
@@ -15,6 +15,8 @@ export interface ShownText {
   /** The end of the addresses of its forms, such as `/comments/12`. */
   readonly path: string;
   readonly author: WireUser | null;
+  /** The name of the author at the place from which the text was imported; empty for one that was written here. */
+  readonly originalAuthor: string;
   /** The verb of the heading. */
   readonly verb: string;
   readonly createdAt: string;
@@ -41,7 +43,7 @@ export function TextCard({
   title?: string;
   children?: ReactNode;
 }) {
-  const { key, author, verb, createdAt, isEdited, text } = shown;
+  const { key, author, originalAuthor, verb, createdAt, isEdited, text } = shown;
   const mayEdit = mayEditText(work, author);
   const formId = `tasks-${key}`;
   const tasks = mayEdit && shown.html !== undefined ? openTasks(shown.html, formId) : undefined;
@@ -49,7 +51,7 @@ export function TextCard({
     <article className="card" id={id}>
       <p className="head">
         <span>
-          <UserLink user={author} /> {verb} <Time at={createdAt} />
+          <Author user={author} original={originalAuthor} /> {verb} <Time at={createdAt} />
           {isEdited ? <span className="quiet"> · edited</span> : null}
         </span>
       </p>

@@ -12,6 +12,30 @@ export function UserLink({ user }: { user: Pick<WireUser, "id" | "login"> | null
   return user.id < 0 ? <span>{user.login}</span> : <a href={toPath(user.login)}>{user.login}</a>;
 }
 
+/**
+ * The author of a text. That of another server has no account here unless a site administrator imported the text: then the
+ * name there is shown as a text, with the person who imported it.
+ */
+export function Author({
+  user,
+  original,
+}: {
+  user: Pick<WireUser, "id" | "login"> | null;
+  /** The name at the place from which the text was imported; empty for one that was written here. */
+  original: string;
+}) {
+  if (original === "" || original.toLowerCase() === user?.login.toLowerCase())
+    return <UserLink user={user} />;
+  return (
+    <>
+      <bdi>{original}</bdi>{" "}
+      <span className="quiet">
+        (imported by <UserLink user={user} />)
+      </span>
+    </>
+  );
+}
+
 /** A label. Its colour is a shape beside the name, so that every name has the contrast of the page. */
 export function Label({
   label,

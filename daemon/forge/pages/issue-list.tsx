@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { WireIssue } from "../../contract/forge/issues/issues.ts";
 import { Menu, State, Tabs, Time } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
-import { Label, UserLink } from "./elements.tsx";
+import { Author, Label } from "./elements.tsx";
 
 /** Returns the path of an issue or a pull request. */
 export const toIssuePath = ({
@@ -44,7 +44,8 @@ export function IssueList({
           <p className="quiet">
             {isOfOneRepository ? null : issue.repository.full_name}
             {`#${issue.number} opened `}
-            <Time at={issue.created_at} /> by <UserLink user={issue.user} />
+            <Time at={issue.created_at} /> by{" "}
+            <Author user={issue.user} original={issue.original_author} />
             <IssueFacts issue={issue} />
           </p>
         </li>

@@ -16,7 +16,10 @@ export async function showIssue(context: ForgePageContext, params: IssueParams, 
   const work = await loadIssueWork(context, params, head, shown);
   const { issue } = work;
   if (issue.pull_request !== null) return { kind: "redirect", to: toIssuePath(issue) } as const;
-  const timeline = await loadTimeline(context, params, head.full_name);
+  const timeline = await loadTimeline(context, params, {
+    home: head.full_name,
+    isImported: issue.original_author !== "",
+  });
   const boxes = await loadIssueBoxes(work, params);
   return {
     kind: "page",
@@ -58,6 +61,7 @@ export async function IssueText(work: IssueWork, { owner, repo, index }: IssuePa
     key: "text",
     path: "",
     author: issue.user,
+    originalAuthor: issue.original_author,
     verb: "opened this",
     createdAt: issue.created_at,
     isEdited: issue.content_version > 0,

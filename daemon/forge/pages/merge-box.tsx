@@ -266,8 +266,51 @@ export function MergeBox({
             </div>
           </Form>
         ) : null}
+        {isMergeable && scheduled === undefined && mayWait(box, reasons) ? (
+          <ScheduleForm box={box} home={home} token={token} />
+        ) : null}
       </div>
     </section>
+  );
+}
+
+/** Whether something is missing that may still come. */
+const mayWait = ({ checks }: LoadedMergeBox, reasons: readonly string[]): boolean =>
+  reasons.length > 0 || checks.some(({ status }) => status === "pending");
+
+/** Schedules the merge for the moment at which the rules of the base are met. */
+function ScheduleForm({
+  box: { pull, repository },
+  home,
+  token,
+}: {
+  box: LoadedMergeBox;
+  home: string;
+  token: string;
+}) {
+  return (
+    <Form action={`${home}/merge`} token={token} className="wide">
+      <input type="hidden" name="head" value={pull.head.sha} />
+      <input type="hidden" name="when" value="checks" />
+      <label>
+        How it is merged once nothing is missing
+        <select name="style" defaultValue={repository.default_merge_style}>
+          {styles
+            .filter(([, , setting]) => repository[setting])
+            .map(([style, text]) => (
+              <option key={style} value={style}>
+                {text}
+              </option>
+            ))}
+        </select>
+      </label>
+      <label className="check">
+        <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
+      </label>
+      <div className="buttons">
+        <button type="submit">Merge when checks succeed</button>
+      </div>
+    </Form>
   );
 }
 

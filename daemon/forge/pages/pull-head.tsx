@@ -2,7 +2,7 @@ import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.t
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { State, Tabs } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
-import { UserLink } from "./elements.tsx";
+import { Author } from "./elements.tsx";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
@@ -39,11 +39,14 @@ export function PullHead({
   repository,
   params,
   current,
+  originalAuthor = "",
 }: {
   pull: WirePull;
   repository: WireRepository;
   params: PullParams;
   current: "conversation" | "commits" | "files";
+  /** The name of the author at the place from which it was imported. */
+  originalAuthor?: string;
 }) {
   const home = toPullPath(params, pull);
   return (
@@ -53,7 +56,7 @@ export function PullHead({
         <bdi>{pull.title}</bdi> <span className="quiet">{`#${pull.number}`}</span>
       </h2>
       <p className="quiet">
-        <State word={toState(pull)} /> <UserLink user={pull.user} />{" "}
+        <State word={toState(pull)} /> <Author user={pull.user} original={originalAuthor} />{" "}
         {pull.merged ? "asked to merge" : "wants to merge"} <code>{toHeadName(pull)}</code> into{" "}
         <code>{pull.base.ref}</code>
       </p>

@@ -2,7 +2,7 @@ import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
 import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
 import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
-import { reviewEndpoints } from "../../contract/forge/pulls/reviews.ts";
+import { reviewEndpoints, type WireReview } from "../../contract/forge/pulls/reviews.ts";
 import { Alert, Facts, State } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toLocalPath, toPath } from "../../pages/page.ts";
@@ -30,7 +30,7 @@ import {
   type ShownReview,
 } from "./review-lines.tsx";
 import { readText, type ShownForm } from "./texts.tsx";
-import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
+import { CommentForm, type LoadedTimeline, loadTimeline, Timeline } from "./timeline.tsx";
 
 /** A pull request with its conversation. */
 export function pullPages(): ForgePageRoute[] {
@@ -53,8 +53,11 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
   const { pull, repository } = await loadPull(context, params);
   const work = await loadIssueWork(context, params, repository, shown);
   const boxes = await loadIssueBoxes(work, params);
-  const timeline = await loadTimeline(context, params, repository.full_name);
-  const reviews = await loadReviews(context, params);
+  const timeline = await loadTimeline(context, params, {
+    home: repository.full_name,
+    isImported: work.issue.original_author !== "",
+  });
+  const reviews = await loadReviews(context, params, timeline);
   const { owner, repo } = params;
   const { body: combined } = await call(statusEndpoints.getCombinedStatus, {
     params: { owner, repo, ref: pull.head.sha },
@@ -67,7 +70,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
       repository,
       timeline,
       checks,
-      reviews: [...reviews.values()].map(({ review }) => review),
+      reviews: [...reviews.values()].map(({ review }) => review).slice(0, REVIEWS_JUDGED),
     }));
   const home = toPullPath(params, pull);
   const isOpen = pull.state === "open";
@@ -84,7 +87,13 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
     ...(shown?.failed === undefined ? {} : { status: 422 }),
     body: (
       <>
-        <PullHead pull={pull} repository={repository} params={params} current="conversation" />
+        <PullHead
+          pull={pull}
+          repository={repository}
+          params={params}
+          current="conversation"
+          originalAuthor={work.issue.original_author}
+        />
         <PullFacts pull={pull} checks={checks} />
         <div className="beside">
           <div>
@@ -94,6 +103,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
               home={repository.full_name}
               query={request.query}
               work={work}
+              toReviewer={({ review_id: id }) => reviews.get(id)?.review.original_author ?? ""}
               more={({ review_id: id }) => <ReviewLines shown={reviews.get(id)} forms={forms} />}
             />
             <Alert text={shown?.of === "box" ? shown.failed : undefined} />
@@ -155,13 +165,39 @@ function toMergeText(pull: WirePull): string {
   return pull.mergeable ? "no conflict" : "conflicts with the base, or not computed yet";
 }
 
-async function loadReviews(context: ForgePageContext, { owner, repo, index }: PullParams) {
+/** Reviews that the box for the merge judges. */
+const REVIEWS_JUDGED = 50;
+
+/** Loads the first reviews, which the box for the merge judges, and those of the entries of the page. */
+async function loadReviews(
+  context: ForgePageContext,
+  { owner, repo, index }: PullParams,
+  { items }: LoadedTimeline,
+) {
   const { call } = context;
   const params = { owner, repo, index };
-  const { body } = await call(reviewEndpoints.listReviews, { params, query: { limit: "50" } });
-  const found = await loadReviewLines(context, params, body);
+  const { body: first } = await call(reviewEndpoints.listReviews, {
+    params,
+    query: { limit: String(REVIEWS_JUDGED) },
+  });
+  const known = new Set(first.map(({ id }) => id));
+  const ids = items.map(({ entry }) => entry.review_id).filter((id) => id > 0);
+  const later: WireReview[] = [];
+  for (const id of new Set(ids).difference(known)) {
+    const path = { ...params, id: String(id) };
+    // It may have been deleted since the timeline was read.
+    await findRefusal(["not_found"], async () => {
+      later.push((await call(reviewEndpoints.getReview, { params: path })).body);
+    });
+  }
+  const onPage = new Set(ids);
+  const found = await loadReviewLines(
+    context,
+    params,
+    [...first, ...later].filter(({ id }) => onPage.has(id)),
+  );
   const shown = new Map<number, ShownReview>();
-  for (const review of body) {
+  for (const review of [...first, ...later]) {
     const lines = await renderLines(context, `${owner}/${repo}`, found.get(review.id) ?? []);
     shown.set(review.id, { review, lines });
   }
@@ -222,6 +258,7 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     head_commit_id: form.get("head") ?? "",
     force_merge: form.get("force") === "yes",
     delete_branch_after_merge: form.get("delete") === "yes",
+    merge_when_checks_succeed: form.get("when") === "checks",
   };
   return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
 }

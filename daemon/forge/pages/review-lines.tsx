@@ -7,7 +7,7 @@ import { Rendered, State, Time } from "../../pages/elements.tsx";
 import { declareForm, Form } from "../../pages/form.tsx";
 import { withoutSuggestion } from "../reviews/suggestions.ts";
 import { Hunks } from "./diff.tsx";
-import { UserLink } from "./elements.tsx";
+import { Author } from "./elements.tsx";
 import type { ForgePageContext } from "./forge-page.ts";
 import { renderComment } from "./texts.tsx";
 
@@ -145,7 +145,8 @@ export function Conversation({
       {lines.map((comment) => (
         <div key={comment.id} id={`issuecomment-${comment.id}`} className="content">
           <p className="quiet">
-            <UserLink user={comment.user} /> <Time at={comment.created_at} />
+            <Author user={comment.user} original={comment.original_author} />{" "}
+            <Time at={comment.created_at} />
           </p>
           {comment.body === "" ? null : <Rendered html={comment.html} text={comment.body} />}
           <Suggestion comment={comment} forms={forms} />

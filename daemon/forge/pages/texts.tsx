@@ -9,8 +9,10 @@ import type { ForgePageContext } from "./forge-page.ts";
 
 /** Longest text of a form in characters; the API allows more. */
 const TEXT_MAX = 65_536;
-/** Maximum number of references of one page whose titles are looked up. */
-const REFERENCES_MAX = 20;
+/** Maximum number of references of all texts of a page whose titles are looked up. */
+const REFERENCES_MAX = 50;
+/** The titles of a page by addresses, which its texts share; of the request, as long as it is there. */
+const titlesOf = new WeakMap<ForgePageContext["request"], Map<string, Promise<string>>>();
 
 /** Renders a text of an issue; its references to issues have their titles. `home` is `owner/name`. */
 export async function renderComment(
@@ -28,12 +30,19 @@ const REFERENCE =
 
 /** Adds the title and the state of an issue to its reference, if the caller may read it. */
 async function nameReferences(context: ForgePageContext, html: string): Promise<string> {
-  const titles = new Map<string, string>();
+  const looked = titlesOf.get(context.request) ?? new Map<string, Promise<string>>();
+  titlesOf.set(context.request, looked);
   for (const [, address = "", owner = "", repo = "", index = ""] of html.matchAll(REFERENCE)) {
-    if (titles.has(address) || titles.size === REFERENCES_MAX) continue;
+    if (looked.has(address) || looked.size === REFERENCES_MAX) continue;
     if (!address.startsWith(`${context.publicUrl()}/`) && !address.startsWith("/")) continue;
-    titles.set(address, await findTitle(context, { owner, repo, index }));
+    const title = findTitle(context, { owner, repo, index });
+    // It is awaited below, and by other texts.
+    title.catch(() => undefined);
+    looked.set(address, title);
   }
+  const titles = new Map<string, string>();
+  for (const [, address = ""] of html.matchAll(REFERENCE))
+    titles.set(address, (await looked.get(address)) ?? "");
   return html.replace(REFERENCE, (link, address: string) => {
     const title = titles.get(address) ?? "";
     return title === "" ? link : `${link} title="${escapeHtml(title)}"`;

@@ -4,13 +4,13 @@ import {
   issueStateEndpoints,
   type WireTimelineEntry,
 } from "../../contract/forge/issues/issue-states.ts";
-import type { WireIssue } from "../../contract/forge/issues/issues.ts";
+import { issueEndpoints, type WireIssue } from "../../contract/forge/issues/issues.ts";
 import { reactionEndpoints, type WireReaction } from "../../contract/forge/issues/reactions.ts";
 import { Pager, Rendered, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { toPageNumber } from "../../pages/page.ts";
 import { TextCard } from "./comment-card.tsx";
-import { UserLink } from "./elements.tsx";
+import { Author, UserLink } from "./elements.tsx";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
 import { CauseLink, toEventText } from "./issue-event.tsx";
 import type { IssueWork } from "./issue-work.ts";
@@ -24,6 +24,8 @@ export interface TimelineItem {
   readonly entry: WireTimelineEntry;
   /** The text of a comment or a review as HTML; undefined if it is shown as it is. */
   readonly html: string | undefined;
+  /** Of a comment of an imported issue: the name of its author there; empty for one that was written here. */
+  readonly originalAuthor: string;
   readonly files: WireIssue["assets"];
   readonly reactions: readonly WireReaction[];
 }
@@ -39,7 +41,15 @@ export interface LoadedTimeline {
 export async function loadTimeline(
   context: ForgePageContext,
   params: RepositoryParams & { readonly index: string },
-  home: string,
+  {
+    home,
+    isImported,
+  }: {
+    /** `owner/name`. */
+    readonly home: string;
+    /** Whether comments may have authors on another server. */
+    readonly isImported: boolean;
+  },
 ): Promise<LoadedTimeline> {
   const { call } = context;
   const page = toPageNumber(context.request);
@@ -54,16 +64,19 @@ export async function loadTimeline(
     body.map(async (entry) => {
       const isComment = entry.type === "comment";
       if (!isComment && entry.type !== "review")
-        return { entry, html: undefined, files: [], reactions: [] };
+        return { entry, html: undefined, originalAuthor: "", files: [], reactions: [] };
       const html = await renderComment(context, home, entry.body);
-      if (!isComment) return { entry, html, files: [], reactions: [] };
+      if (!isComment) return { entry, html, originalAuthor: "", files: [], reactions: [] };
       const of = { params: { owner, repo, id: String(entry.id) } };
+      const originalAuthor = isImported
+        ? (await call(issueEndpoints.getIssueComment, of)).body.original_author
+        : "";
       const { body: files } = await call(attachmentEndpoints.listCommentAttachments, of);
       const { body: reactions } = await call(reactionEndpoints.listCommentReactions, {
         ...of,
         query: { limit: "50" },
       });
-      return { entry, html, files, reactions };
+      return { entry, html, originalAuthor, files, reactions };
     }),
   );
   return { items, page, total };
@@ -76,16 +89,19 @@ export function Timeline({
   query,
   work,
   more,
+  toReviewer = () => "",
 }: {
   timeline: LoadedTimeline;
   home: string;
   query: URLSearchParams;
   work: IssueWork;
   more?: (entry: WireTimelineEntry) => ReactNode;
+  /** Returns the name of the author of an imported review; empty for one that was written here. */
+  toReviewer?: (entry: WireTimelineEntry) => string;
 }) {
   return (
     <>
-      {items.map(({ entry, html, files, reactions }) =>
+      {items.map(({ entry, html, originalAuthor, files, reactions }) =>
         entry.type === "comment" ? (
           <TextCard
             key={entry.id}
@@ -95,6 +111,7 @@ export function Timeline({
               key: `comment-${entry.id}`,
               path: `/comments/${entry.id}`,
               author: entry.user,
+              originalAuthor,
               verb: "commented",
               createdAt: entry.created_at,
               isEdited: entry.updated_at > entry.created_at,
@@ -110,7 +127,8 @@ export function Timeline({
           <article className="card" key={entry.id} id={`issuecomment-${entry.id}`}>
             <p className="head">
               <span>
-                <UserLink user={entry.user} /> reviewed <Time at={entry.created_at} />
+                <Author user={entry.user} original={toReviewer(entry)} /> reviewed{" "}
+                <Time at={entry.created_at} />
               </span>
             </p>
             {entry.body === "" ? null : <Rendered html={html} text={entry.body} />}

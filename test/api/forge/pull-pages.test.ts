@@ -218,6 +218,29 @@ test("a line of the changes is commented, answered and resolved on the page of t
   expect(anonymous.headers.get("location")).toContain("/user/login");
 });
 
+test("the page of a pull request shows every review of its conversation, also beyond the fiftieth", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${repo}`;
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "write" });
+  await by("mira", "POST", `${path}/contents/tea.txt`, {
+    content: toContent("black tea\n"),
+    new_branch: "topic",
+  });
+  await by("mira", "POST", `${path}/pulls`, { head: "topic", base: "main", title: "Tea" });
+  for (let count = 1; count <= 52; count += 1)
+    await by("otto", "POST", `${path}/pulls/1/reviews`, {
+      event: "COMMENT",
+      body: `Look ${count}`,
+    });
+  const line = { path: "tea.txt", body: "The last line.", new_position: 1 };
+  const last = { event: "REQUEST_CHANGES", body: "Not yet", comments: [line] };
+  expect((await by("otto", "POST", `${path}/pulls/1/reviews`, last)).status).toBe(200);
+  const mira = await signIn("mira");
+  const page = (await mira.get(`/mira/${repo}/pulls/1?page=2`)).text;
+  for (const text of ["Not yet", "request changes", "The last line."]) expect(page).toContain(text);
+  expect((await mira.get(`/mira/${repo}/pulls/1/files`)).text).toContain("The last line.");
+});
+
 test("the box of a pull request says why it cannot be merged, and updates its branch", async () => {
   const repo = await people.newRepository("mira", { auto_init: true });
   const path = `/repos/mira/${repo}`;

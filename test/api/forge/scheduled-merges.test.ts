@@ -143,6 +143,18 @@ test("a scheduled merge is cancelled by a button of those who may, also below a 
   };
   const show = async ({ get }: typeof mira) => (await get(home)).text;
   expect(await show(otto)).not.toContain(button);
+  // The page schedules it as well, for those who may merge.
+  const offer = "Merge when checks succeed";
+  expect((await daemon.request(home)).text).not.toContain(offer);
+  const head = /name="head" value="([0-9a-f]+)"[^>]*><input[^>]*name="when"/.exec(await show(otto));
+  expect(head?.[1]).toBe(await pulls.headOf(path, "one"));
+  const wished = { style: "squash", when: "checks", head: head?.[1] ?? "" };
+  expect((await otto.send(`${home}/merge`, { ...wished, head: "0".repeat(40) })).status).toBe(422);
+  expect((await otto.send(`${home}/merge`, wished)).to).toBe(home);
+  expect(await show(otto)).not.toContain(offer);
+  expect((await nora.send(`${home}/merge`, wished)).text).toContain("already scheduled");
+  expect((await otto.send(`${home}/cancel_auto_merge`, {})).to).toBe(home);
+  expect(await show(otto)).toContain(offer);
   await schedule();
   for (const visitor of [otto, mira]) expect(await show(visitor)).toContain(button);
   expect(await show(nora)).toContain("as otto has scheduled");
