@@ -28,7 +28,7 @@ export const limitDeclarations = {
     help: "Container images of one user or organization in all; 0 is no limit",
   }),
   maxOwnerPackageBytes: setting("Limits", byteSize(0), 0, {
-    help: "Files of the other packages of one user or organization in all; 0 is no limit",
+    help: "Files of generic, npm and Python packages of one user or organization in all; 0 is no limit",
   }),
   maxImportBytes: setting("Limits", byteSize(0), 10 * gibibyte, {
     help: "Most bytes that an import reads of another server: of code, of files and of pages of its API, each; and one update of a mirror",
