@@ -84,6 +84,12 @@ const ANONYMOUS = "a:";
 const CACHED_TEXT_LENGTH_MAX = 256 * 1024;
 const CACHED_HTML_LENGTH_MAX = 512 * 1024;
 const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
+/** HTML of code has a cache of its own: the largest files of pages take almost a second of a thread, and have millions of characters. */
+const CACHED_CODE = {
+  textLengthMax: 512 * 1024,
+  valueLengthMax: 8 * 1024 * 1024,
+  lengthMax: 24 * 1024 * 1024,
+};
 
 /**
  * Creates the rendering threads, which start with the first text. One caller never uses all of them, so that a caller
@@ -113,10 +119,11 @@ export function createRenderingThreads(
 
 /** Creates the service. No untrusted text is parsed on the calling thread. */
 export function createRendering(deps: RenderingDeps) {
-  const cache = createLruCache<string>({
+  const texts = createLruCache<string>({
     valueLengthMax: CACHED_HTML_LENGTH_MAX,
     lengthMax: CACHE_LENGTH_MAX,
   });
+  const codes = createLruCache<string>(CACHED_CODE);
 
   const toInput = async (request: RenderRequest, mode: RenderMode): Promise<RenderInput> => {
     const { text, context, filePath, language, hasUniqueIds = false } = request;
@@ -143,7 +150,10 @@ export function createRendering(deps: RenderingDeps) {
       if (mode === undefined) return { kind: "unknown_mode", mode: request.mode };
       if (request.text === "" && mode !== "file") return { kind: "rendered", html: "" };
       const input = await toInput(request, mode);
-      const key = input.text.length > CACHED_TEXT_LENGTH_MAX ? undefined : toKey(input);
+      const isCode = mode === "code";
+      const cache = isCode ? codes : texts;
+      const textLengthMax = isCode ? CACHED_CODE.textLengthMax : CACHED_TEXT_LENGTH_MAX;
+      const key = input.text.length > textLengthMax ? undefined : toKey(input);
       const cached = key === undefined ? undefined : cache.get(key);
       if (cached !== undefined) return { kind: "rendered", html: cached };
       const outcome = await renderInThread(input, request.caller);

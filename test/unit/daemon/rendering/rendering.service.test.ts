@@ -114,6 +114,19 @@ describe("rendering service", () => {
     expect(jobs).toHaveLength(3);
   });
 
+  test("the rendering service caches the code of the largest files, and no other text of that length", async () => {
+    const html = "<".repeat(6 * 1024 * 1024);
+    const { render, jobs } = createHarness({ kind: "done", value: { kind: "rendered", html } });
+    const code = (letter: string) => render(letter.repeat(512 * 1024), { language: "ts" });
+    for (const letter of ["a", "a", "b", "a"]) await code(letter);
+    expect(jobs.length).toBe(2);
+    // All of them have a bound: the one that was used last goes last.
+    for (const letter of ["c", "d", "e", "a"]) await code(letter);
+    expect(jobs.length).toBe(5);
+    for (const text of ["a", "a"]) await render(text.repeat(512 * 1024));
+    expect(jobs.length).toBe(7);
+  });
+
   test("returns a text that exceeds its budget as over the limit and does not cache it", async () => {
     const slow = createHarness({ kind: "timed_out" });
     for (const _ of [1, 2])
