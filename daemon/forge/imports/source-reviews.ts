@@ -125,7 +125,11 @@ export async function readReviews(
       let byReview: ReturnType<typeof readAllLines> | undefined;
       return async ({ id }) => {
         byReview ??= readAllLines(lines);
-        return { items: (await byReview).get(id) ?? [], malformed: 0 };
+        const found = await byReview;
+        const own = found.get(id) ?? [];
+        // A source may list one review several times.
+        found.delete(id);
+        return { items: own, malformed: 0 };
       };
     }
     return async ({ id, hasLines }) => {

@@ -64,7 +64,7 @@ function uploadPypi(name: string, content: string, owner = "mira") {
 test("the files of all packages of an owner have a maximum of bytes in all, which deletions give back", async () => {
   expect((await putGeneric("one", "x".repeat(300))).status).toBe(201);
   expect((await publishNpm("two", "y".repeat(300))).status).toBe(201);
-  expect((await uploadPypi("three", "z".repeat(300))).status).toBe(200);
+  expect((await uploadPypi("three", "z".repeat(300))).status).toBe(201);
   for (const answer of [
     await putGeneric("four", "x".repeat(101)),
     await publishNpm("four", "y".repeat(101)),
@@ -94,7 +94,7 @@ test("the files of all packages of an owner have a maximum of bytes in all, whic
     token: tokenOf("mira"),
   });
   expect(removed.status).toBe(204);
-  expect((await uploadPypi("six", "z".repeat(300))).status).toBe(200);
+  expect((await uploadPypi("six", "z".repeat(300))).status).toBe(201);
 });
 
 test("of two uploads at once for the last bytes of an owner one is refused", async () => {
