@@ -311,7 +311,8 @@ test("a rule that the page knows in part leaves the decision to the merge", asyn
   const lacking = (await otto.get(home)).text;
   expect(lacking).toContain("The check lint has not succeeded");
   expect(lacking).not.toContain("The check docs");
-  expect(lacking).not.toContain("Merge as one commit");
+  expect(lacking).not.toContain("Merge as one commit</button>");
+  expect(lacking).toContain("Merge when checks succeed");
   await report("lint", "warning");
 
   // The rule does not make a request for changes an obstacle.
