@@ -199,16 +199,11 @@ export function createJobQueue(options: JobQueueOptions) {
     const claimed = { kind, owner, leasedUntil: clock() + leaseMs };
     const own = running.values().filter(({ job }) => job.kind === kind);
     const accounts = own.map(({ job }) => job.account).toArray();
+    const slots = { limit, concurrency, perAccountMax, running: accounts };
     try {
       return await db.transaction((tx) =>
         inTurns
-          ? turnsOf(kind).claim(tx, {
-              ...claimed,
-              limit,
-              concurrency,
-              perAccountMax,
-              running: accounts,
-            })
+          ? turnsOf(kind).claim(tx, { ...claimed, ...slots })
           : claimJobs(tx, { ...claimed, limit }),
       );
     } catch (error) {
