@@ -3,6 +3,23 @@ import { RemoteUnusable } from "./remotes.ts";
 
 // What other servers answer is parsed on the event loop, so the number of its values is bounded before, not only its bytes.
 
+/** One page of a list of the source. */
+export interface SourcePage<T> {
+  readonly items: readonly T[];
+  /** Items that the source lists and that do not have its documented form, or are too many. */
+  readonly malformed: number;
+  readonly hasMore: boolean;
+  /** As far as the source says it. */
+  readonly total: number | undefined;
+}
+
+/** Where a part is listed, and how an item is read; undefined for one that does not belong to it. */
+export interface PartReader<T> {
+  readonly path: string;
+  /** @throws ZodError for an item that does not have the documented form */
+  readonly read: (item: unknown) => T | undefined;
+}
+
 /** Most values of an answer. The longest lists of issues and releases have some 100,000. */
 const VALUES_MAX = 400_000;
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = ['"', "\\", ",", "[", "{"].map((each) =>

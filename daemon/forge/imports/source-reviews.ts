@@ -1,4 +1,4 @@
-import type { PartReader, SourcePage } from "./source.ts";
+import type { PartReader, SourcePage } from "./json-answers.ts";
 
 /** A submitted review of a pull request. */
 export interface SourceReview {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { GuardedRequest, OutboundOutcome } from "../../outbound/guarded-request.ts";
 import type { ImportPart } from "./import-parts.ts";
-import { parseAnswer } from "./json-answers.ts";
+import { parseAnswer, type PartReader, type SourcePage } from "./json-answers.ts";
 import { type Credentials } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
 import { readReviews, type ReviewReaders, type SourceReview } from "./source-reviews.ts";
@@ -87,23 +87,6 @@ interface ItemTypes {
   readonly issues: SourceIssue;
   readonly pulls: SourceIssue;
   readonly comments: SourceComment;
-}
-
-/** One page of a list of the source. */
-export interface SourcePage<T> {
-  readonly items: readonly T[];
-  /** Items that the source lists and that do not have its documented form, or are too many. */
-  readonly malformed: number;
-  readonly hasMore: boolean;
-  /** As far as the source says it. */
-  readonly total: number | undefined;
-}
-
-/** Where a part is listed, and how an item is read; undefined for one that does not belong to it. */
-export interface PartReader<T> {
-  readonly path: string;
-  /** @throws ZodError for an item that does not have the documented form */
-  readonly read: (item: unknown) => T | undefined;
 }
 
 /** The dialect of an API. */
