@@ -63,10 +63,14 @@ async function signIn(email: string, password: string): Promise<string> {
 }
 
 const endpoints = allEndpoints as readonly Endpoint[];
-const of = (...gates: Endpoint["gate"]["admits"][]) =>
-  endpoints
+/** The gates whose endpoints some test below calls. */
+const compared = new Set<string>();
+const of = (...gates: Endpoint["gate"]["admits"][]) => {
+  for (const gate of gates) compared.add(gate);
+  return endpoints
     .filter(({ gate }) => gates.includes(gate.admits))
     .map((declared) => [declared.name, declared] as const);
+};
 
 /** Calls an endpoint with a body of the right kind but no content: only the caller matters. */
 async function statusOf(
@@ -92,6 +96,7 @@ const PARAMETERS = {
   owner: "keeper",
   username: "keeper",
   connection_id: "01970000-0000-7000-8000-000000000000",
+  ticket: "a".repeat(43),
 };
 
 describe("an anonymous caller", () => {
@@ -220,6 +225,32 @@ describe("a caller with the right", () => {
     expect(refusals).not.toContain(status);
     expect(status).toBeLessThan(500);
   });
+});
+
+describe("credentials of accounts where others are needed", () => {
+  test.each(of("forge_job", "forge_artifact_address"))(
+    "%s is 401 for users and administrators of both APIs",
+    async (_name, declared) => {
+      for (const token of [callers.forgeUser, callers.siteAdmin])
+        expect(await statusOf(declared, { token })).toBe(401);
+      for (const bearer of [callers.vaultUser, callers.administrator])
+        expect(await statusOf(declared, { bearer })).toBe(401);
+    },
+  );
+
+  test.each(of("vault_upload_address"))(
+    "%s knows no unknown address, whoever calls",
+    async (_name, declared) => {
+      const { vaultUser, administrator, siteAdmin } = callers;
+      for (const as of [{}, { bearer: vaultUser }, { bearer: administrator }, { token: siteAdmin }])
+        expect(await statusOf(declared, as)).toBe(404);
+    },
+  );
+});
+
+test("every kind of gate of the contract has rows, and every endpoint a gate", () => {
+  const gates = endpoints.map(({ gate }) => gate.admits);
+  expect(new Set(gates)).toEqual(compared);
 });
 
 describe("the credentials of the other API", () => {
