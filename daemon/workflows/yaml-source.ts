@@ -37,6 +37,8 @@ export function parseYaml(text: string): YamlSource {
       prettyErrors: false,
       merge: true,
       uniqueKeys: false,
+      // A file must not write warnings to the standard error of the daemon.
+      logLevel: "error",
     });
     const [error] = document.errors;
     if (error !== undefined)

@@ -207,7 +207,20 @@ test("files of workflows are read or refused", () => {
   );
 });
 
-test("text is read from damaged archives and mails, or the file is said to be unreadable", async () => {
+const PDF = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 37>>stream
+BT /F 12 Tf 20 100 Td (a text) Tj ET
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R/Size 6>>
+%%EOF
+`;
+const RTF = "{\\rtf1\\ansi{\\fonttbl{\\f0 Arial;}}\\f0 a \\'e9\\u233? {\\b text}\\par\\bin3 abc}";
+
+test("text is read from damaged archives, mails, PDF and RTF, or the file is said to be unreadable", async () => {
   const folder = await mkdtemp(join(tmpdir(), "croft-parsers-"));
   const whole = [
     docx(
@@ -216,6 +229,8 @@ test("text is read from damaged archives and mails, or the file is said to be un
     Buffer.from(
       "Subject: =?utf-8?q?a?=\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Transfer-Encoding: base64\r\n\r\neA==\r\n--b--\r\n",
     ),
+    Buffer.from(PDF),
+    Buffer.from(RTF),
   ];
   const changes = fc.array(fc.record({ at: fc.nat(), byte: fc.nat({ max: 255 }) }), {
     minLength: 1,
