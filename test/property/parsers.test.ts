@@ -21,6 +21,7 @@ import { parseWorkflow } from "../../daemon/workflows/workflow.ts";
 import { WorkflowError } from "../../daemon/workflows/yaml-source.ts";
 import { hostileText } from "../support/fuzz/hostile-values.ts";
 import { cases } from "../support/property.ts";
+import { createStepCounter } from "../support/steps.ts";
 import { docx } from "../support/zip.ts";
 
 // Parsers of bytes from outside: they return what they read, or refuse it in the words of their protocol.
@@ -253,3 +254,46 @@ test("text is read from damaged archives, mails, PDF and RTF, or the file is sai
     await rm(folder, { recursive: true });
   }
 });
+
+const ignoring =
+  (parse: (text: string) => unknown, ...refusals: (new (...args: never[]) => Error)[]) =>
+  (text: string) =>
+    readOrRefuse(() => parse(text), ...refusals);
+
+test.each<[name: string, parse: (text: string) => unknown, units: readonly string[]]>([
+  ["the If header", ignoring(parseIf, DavRefusal), ["(<a>)", "<a> ", '(["x"])', "(Not ", "(", "<"]],
+  [
+    "XML of WebDAV",
+    ignoring((text) => parseXml(Buffer.from(`<a>${text}</a>`)), DavRefusal),
+    ["<b/>", "<b>", "&lt;", "<![CDATA[x]]>", "<!--x-->", "text ", "<b xmlns='x'/>", "<b c='d' "],
+  ],
+  [
+    "an expression",
+    ignoring(parseExpression, ExpressionError),
+    ["(", "a.", "a[", "!", "a && ", "'x' ", "f(", "a, ", "1 ", "''"],
+  ],
+  [
+    "a workflow",
+    ignoring(
+      (text) => parseWorkflow(`on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n${text}`),
+      WorkflowError,
+      ExpressionError,
+    ),
+    ["      - run: x\n", "      - &a x\n", "      - *a\n", "# c\n", "      - {", "      - [", "? "],
+  ],
+])(
+  "%s of repeated parts is read in steps that grow with its length",
+  async (_name, parse, units) => {
+    await using steps = await createStepCounter((url) =>
+      /\/daemon\/|\/node_modules\/(?:yaml|saxes)\//.test(url),
+    );
+    const stepsOf = (unit: string, length: number) =>
+      steps.count(async () => parse(unit.repeat(Math.ceil(length / unit.length))));
+    for (const unit of units) {
+      await stepsOf(unit, 500);
+      const [short, long] = [await stepsOf(unit, 2_000), await stepsOf(unit, 8_000)];
+      // Quadratic work would take 16 times as many.
+      expect([unit, long / short < 8], `${short} and ${long} steps`).toEqual([unit, true]);
+    }
+  },
+);
