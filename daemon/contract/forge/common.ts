@@ -129,7 +129,7 @@ export const paging = { page: pageNumber, limit: pageSize };
 const unrefused = new WeakSet<z.ZodType>();
 
 /** Marks a value of a query that every text fits. */
-function fittingAnyText<S extends z.ZodType>(schema: S): S {
+export function fittingAnyText<S extends z.ZodType>(schema: S): S {
   unrefused.add(schema);
   return schema;
 }

@@ -81,9 +81,9 @@ const page = textOf("text/html; charset=utf-8");
 /** 192 bits in base64url. */
 const secretParams = z.object({ secret: z.string().regex(/^[\w-]{32}$/) });
 const passwordForm = multipart(z.object({ password: z.string().max(4096).default("") }));
-const pages = { 200: page, 403: page, 404: page, 410: page, 429: page, 503: page };
-
-const unlocked = { ...pages, 303: empty };
+const refusals = { 403: page, 404: page, 410: page, 429: page, 503: page };
+const pages = { ...refusals, 200: page };
+const unlocked = { ...refusals, 303: empty };
 const files = { ...pages, 200: bytes };
 const receipts = { ...pages, 413: page, 422: page };
 

@@ -489,3 +489,30 @@ test("a deactivated owner's links end at once", async () => {
     "share.link_created",
   ]);
 });
+
+test("every address of a link asks for its password, and says when the link has ended", async () => {
+  const person = await signedIn();
+  const document = await upload(person, "text");
+  const form = () => ({ method: "POST", body: passwordForm("another") });
+  const opening = async (limits: object) => {
+    const download = await linkTo(person, { kind: "download", document_id: document, ...limits });
+    const received = await linkTo(person, { kind: "upload", ...limits });
+    return async () => {
+      const answers = await Promise.all([
+        visit(download.path),
+        visit(download.path, form()),
+        visit(`${download.path}/download`),
+        visit(`${download.path}/preview`),
+        visit(received.path),
+        visit(`${received.path}/unlock`, form()),
+        visit(received.path, { method: "POST", body: files(["one.txt", "one"]) }),
+      ]);
+      return [...new Set(answers.map(({ status }) => status))];
+    };
+  };
+  const openLocked = await opening({ password: "long enough words" });
+  expect(await openLocked()).toEqual([403]);
+  const openEnded = await opening({ expires_at: new Date(now + DAY_MS).toISOString() });
+  now += 2 * DAY_MS;
+  expect(await openEnded()).toEqual([410]);
+});

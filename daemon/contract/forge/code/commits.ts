@@ -65,7 +65,6 @@ export const commitEndpoints = {
         summary: "A commit by id, branch or tag",
         query: z.object(parts),
         replies: { 200: commitShape },
-        refuses: [422],
       }),
       getCommitDiff: operation({
         as: "diff",

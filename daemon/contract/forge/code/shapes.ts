@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { perAccount } from "../../endpoint.ts";
-import { queryWord, wireTime } from "../common.ts";
+import { fittingAnyText, queryWord, wireTime } from "../common.ts";
 import { userShape } from "../accounts/users.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
@@ -11,7 +11,9 @@ export const readLimit = perAccount(1_200, 60);
 export const writeLimit = perAccount(300, 60);
 
 /** White space that a diff ignores; `show-all`, the default, ignores none. */
-export const whitespace = queryWord(["ignore-all", "ignore-change", "ignore-eol", "show-all"]);
+export const whitespace = fittingAnyText(
+  queryWord(["ignore-all", "ignore-change", "ignore-eol", "show-all"]),
+);
 
 export const shaParams = repositoryParams.extend({ sha: z.string() });
 

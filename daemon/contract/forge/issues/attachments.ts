@@ -60,7 +60,7 @@ export const attachmentEndpoints = {
         body: editBody,
         replies: { 201: attachmentShape },
       }),
-      deleteIssueAttachment: remove("Delete a file of an issue", { refuses: [422] }),
+      deleteIssueAttachment: remove("Delete a file of an issue"),
     }),
   ),
   ...resource(
@@ -97,7 +97,7 @@ export const attachmentEndpoints = {
         body: editBody,
         replies: { 201: attachmentShape },
       }),
-      deleteCommentAttachment: remove("Delete a file of a comment", { refuses: [422] }),
+      deleteCommentAttachment: remove("Delete a file of a comment"),
     }),
   ),
   ...resource(
