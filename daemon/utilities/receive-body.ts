@@ -1,4 +1,5 @@
-import type { Readable, Transform } from "node:stream";
+import { createHash } from "node:crypto";
+import { type Readable, Transform } from "node:stream";
 import type {
   ObjectDigests,
   ObjectIdentity,
@@ -70,7 +71,7 @@ export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
   const chunks = body.iterator({ destroyOnReturn: false });
   for (;;) {
     const next: IteratorResult<Buffer> = await chunks.next().catch((error: unknown) => {
-      if (error instanceof AppError) throw error;
+      if (error instanceof AppError || error instanceof BytesChanged) throw error;
       throw new AppError("invalid_argument", "The request body did not arrive whole.", {
         cause: error,
       });
@@ -100,6 +101,37 @@ export function pipeBody(content: Readable, stream: Transform): void {
   // It may have been aborted while the connection was looked up: then it emits no further event.
   if (content.destroyed) abort();
   else content.pipe(stream);
+}
+
+/** The bytes of a finished upload differ from those whose hash was compared. */
+export class BytesChanged extends Error {
+  constructor() {
+    super("the bytes of an upload changed after their hash was compared");
+    this.name = "BytesChanged";
+  }
+}
+
+/**
+ * Passes bytes on as long as they may be those of the hash, and fails with `BytesChanged` before the last chunk of others:
+ * another daemon may have written to the file since its hash was compared.
+ */
+export function toVerified(content: Readable, sha256: string): Readable {
+  const hash = createHash("sha256");
+  let held: Uint8Array | undefined;
+  const stream = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      const before = held;
+      hash.update(chunk);
+      held = chunk;
+      done(null, before);
+    },
+    flush(done) {
+      if (hash.digest("hex") !== sha256) done(new BytesChanged());
+      else done(null, held);
+    },
+  });
+  pipeBody(content, stream);
+  return stream;
 }
 
 /** The sealed bytes of a writer. */

@@ -23,6 +23,7 @@ import { toMediaType } from "../../contract/media-type.ts";
 import { AppError } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
+import { BytesChanged, toVerified } from "../../utilities/receive-body.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type DocumentRecords, INTERNAL, uploadTooLarge } from "./document-records.ts";
 import type { DocumentDetail, Documents } from "./documents.service.ts";
@@ -83,6 +84,11 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
   async function discard(id: DocumentId): Promise<void> {
     await partFiles.remove(id);
     await deleteSession(db, id);
+  }
+
+  async function refuseBytes(id: DocumentId): Promise<SessionCompleteResult> {
+    await discard(id);
+    return { kind: "hash_mismatch" };
   }
 
   /** Runs `work` with an open upload of the caller while holding its lock. */
@@ -181,11 +187,14 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
         if ((await partFiles.sizeOf(id)) !== session.sizeBytes) return { kind: "incomplete" };
         // The file of an upload without bytes may be missing.
         if (session.sizeBytes === 0) await partFiles.create(id);
-        if ((await partFiles.hash(id)) !== sha256) {
-          await discard(id);
-          return { kind: "hash_mismatch" };
+        if ((await partFiles.hash(id)) !== sha256) return refuseBytes(id);
+        let document: VaultDocument | undefined;
+        try {
+          document = await store(caller, session, sha256);
+        } catch (error) {
+          if (error instanceof BytesChanged) return refuseBytes(id);
+          throw error;
         }
-        const document = await store(caller, session, sha256);
         // Another daemon was first.
         if (document === undefined) return findCompleted(caller, id, sha256);
         await partFiles.remove(id);
@@ -205,7 +214,7 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
     sha256: string,
   ): Promise<VaultDocument | undefined> {
     await using owner = createOwner();
-    const content = owner.own(await partFiles.open(id));
+    const content = toVerified(owner.own(await partFiles.open(id)), sha256);
     const file = { id, userId, filename, contentType, sizeBytes, sha256 };
     const take = (tx: Transaction) => deleteSession(tx, id);
     const backend = await records.findBackend(userId);

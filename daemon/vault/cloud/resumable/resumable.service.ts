@@ -24,6 +24,7 @@ import { toMediaType } from "../../../contract/media-type.ts";
 import { AppError } from "../../../errors.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
+import { BytesChanged, toVerified } from "../../../utilities/receive-body.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { CloudUploads, UploadedFile, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
@@ -264,8 +265,9 @@ export function createResumableUploads(
         await discard(upload.id);
         return { kind: "hash_mismatch" };
       }
-      const content = await partFiles.open(upload.id);
+      const bytes = await partFiles.open(upload.id);
       try {
+        const content = toVerified(bytes, sha256);
         const { parentRef, name, contentType, size } = upload;
         const parent = parentRef === "" ? undefined : parentRef;
         const session = sessions.keep(upload);
@@ -302,8 +304,12 @@ export function createResumableUploads(
           await remove(upload.id);
         else if (!PASSING.has(result.kind)) await discard(upload.id);
         return result.kind === "conflict" ? { existingName: name, ...result } : result;
+      } catch (error) {
+        if (!(error instanceof BytesChanged)) throw error;
+        await discard(upload.id);
+        return { kind: "hash_mismatch" };
       } finally {
-        content.destroy();
+        bytes.destroy();
       }
     });
   }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { expect, test } from "vitest";
@@ -229,6 +229,32 @@ test("while one daemon completes an upload, another one answers that it is locke
   expect(await complete()).toMatchObject({ kind: "uploaded", size: bytes.length });
   held.resolve();
   await first;
+});
+
+test("a file whose parts another daemon writes to after their hash was compared is refused", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  const uploads = join(t.files, "..", "..", "uploads");
+  const parts = createPartFiles(uploads);
+  await using other = await openTestCloud({
+    db: t.db,
+    providerTypes: [scene.storage.type],
+    deps: {
+      partFiles: {
+        ...parts,
+        async hash(id) {
+          const hash = await parts.hash(id);
+          await writeFile(join(uploads, id), "other bytes of it!!");
+          return hash;
+        },
+      },
+    },
+  });
+  other.now = t.now;
+  expect(await other.cloud.resumable.complete(mira, place, sha256)).toEqual({
+    kind: "hash_mismatch",
+  });
+  expect(await scene.parts()).toEqual([]);
 });
 
 test("a part that two daemons write at once, one of them late, is written once", async () => {
