@@ -296,7 +296,7 @@ onServer.describe("two daemons on one database", () => {
     }
   });
 
-  test("a lock of WebDAV that one daemon gives binds the other", async () => {
+  test("a lock of WebDAV that one daemon gives binds the other, which has the files of Finder, too", async () => {
     await mkdir(join(daemon.home, "files", "mira", "dav"), { recursive: true });
     await connectFolder({ files: join(daemon.home, "files") }, mira, "dav");
     const basic = `${mira.email}:${await createDavToken(mira, "write")}`;
@@ -315,5 +315,10 @@ onServer.describe("two daemons on one database", () => {
     expect(unlocked.status).toBe(204);
     expect((await dav(one, "PUT", "plan.txt", { body: "second" })).status).toBe(204);
     expect((await dav(two, "GET", "plan.txt")).text).toBe("second");
+    // What Finder writes beside a file to one daemon is read at the other, and deleted there.
+    expect((await dav(one, "PUT", "._plan.txt", { body: "finder" })).status).toBe(201);
+    expect((await dav(two, "GET", "._plan.txt")).text).toBe("finder");
+    expect((await dav(two, "DELETE", "._plan.txt")).status).toBe(204);
+    expect((await dav(one, "GET", "._plan.txt")).status).toBe(404);
   });
 });

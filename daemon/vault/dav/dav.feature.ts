@@ -24,7 +24,7 @@ export interface VaultDavDeps
 
 /** The WebDAV server. It has no endpoints: the transport hands it everything below `/dav`. */
 export function createVaultDav(deps: VaultDavDeps) {
-  const junk = createJunkFiles(deps.clock);
+  const junk = createJunkFiles(deps);
   const serve: PartHandler = createDavHandler({
     ...deps,
     junk,

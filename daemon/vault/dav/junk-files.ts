@@ -1,6 +1,15 @@
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { readChunks } from "../../utilities/receive-body.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import {
+  boundDavJunk,
+  type DavJunk,
+  deleteDavJunk,
+  findDavJunk,
+  putDavJunk,
+} from "../../../storage/tables/vault/dav-junk.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import { readChunks } from "../../utilities/receive-body.ts";
 import { notFound } from "./refusals.ts";
 import type { DavFile, DavUpload } from "./tree.ts";
 
@@ -8,11 +17,6 @@ import type { DavFile, DavUpload } from "./tree.ts";
 const FILE_BYTES_MAX = 64 * 1024;
 const ACCOUNT_BYTES_MAX = 1024 * 1024;
 const BYTES_MAX = 16 * 1024 * 1024;
-
-interface JunkFile {
-  readonly content: Buffer;
-  readonly modifiedAt: number;
-}
 
 export type JunkFiles = ReturnType<typeof createJunkFiles>;
 
@@ -24,37 +28,23 @@ export function isJunk(name: string): boolean {
 const JUNK: ReadonlySet<string> = new Set([".ds_store", "desktop.ini", "thumbs.db", "ehthumbs.db"]);
 
 /**
- * The files that Finder and Explorer write beside each file, and fail without. They are held in memory, are in no listing,
- * and are forgotten when there are too many or the daemon ends.
+ * The files that Finder and Explorer write beside each file, and fail without. They are rows, which all daemons see; they are in
+ * no storage and no listing, and the oldest are deleted when there are too many.
  */
-export function createJunkFiles(clock: () => number) {
-  const accounts = new Map<AccountId, Map<string, JunkFile>>();
-  const costOf = (files: ReadonlyMap<string, JunkFile>) =>
-    [...files].reduce(
-      (sum, [place, { content }]) => sum + place.length * 2 + content.byteLength,
-      0,
-    );
-
-  function makeRoom(userId: AccountId, files: Map<string, JunkFile>): void {
-    while (costOf(files) > ACCOUNT_BYTES_MAX) deleteOldest(files);
-    // The account that has written least recently loses its files first.
-    accounts.delete(userId);
-    accounts.set(userId, files);
-    const others = [...accounts.keys()].filter((id) => id !== userId);
-    let sum = [...accounts.values()].reduce((total, each) => total + costOf(each), 0);
-    for (const id of others) {
-      if (sum <= BYTES_MAX) return;
-      sum -= costOf(accounts.get(id) ?? new Map());
-      accounts.delete(id);
-    }
-  }
-
-  function toFile(userId: AccountId, place: string, file: JunkFile): DavFile {
-    const name = place.slice(place.lastIndexOf("/") + 1);
-    const { content, modifiedAt } = file;
+export function createJunkFiles({
+  db,
+  clock,
+}: {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}) {
+  function toFile(place: string, file: DavJunk): DavFile {
+    const { userId, placeHash, modifiedAt } = file;
+    const content = Buffer.from(file.content);
     return {
       kind: "file",
-      name,
+      name: place.slice(place.lastIndexOf("/") + 1),
       size: content.byteLength,
       contentType: undefined,
       etag: undefined,
@@ -74,7 +64,7 @@ export function createJunkFiles(clock: () => number) {
       }),
       replace: (upload) => store(userId, place, upload),
       async remove() {
-        if (accounts.get(userId)?.delete(place) !== true) throw notFound();
+        if (!(await deleteDavJunk(db, userId, placeHash))) throw notFound();
       },
     };
   }
@@ -90,26 +80,21 @@ export function createJunkFiles(clock: () => number) {
       size += chunk.byteLength;
       if (size <= FILE_BYTES_MAX) chunks.push(chunk);
     }
-    // What is too large is taken and not kept: its writer goes on with the file beside it.
+    // A file that is too large is accepted and not kept: its writer goes on with the file beside it.
     const kept = size <= FILE_BYTES_MAX ? Buffer.concat(chunks) : Buffer.alloc(0);
-    const file = { content: kept, modifiedAt: clock() };
-    const files = accounts.get(userId) ?? new Map<string, JunkFile>();
-    files.delete(place);
-    files.set(place, file);
-    makeRoom(userId, files);
-    return toFile(userId, place, file);
+    const file = { userId, placeHash: toHash(place), content: kept, modifiedAt: clock() };
+    await db.transaction((tx) => putDavJunk(tx, file, ACCOUNT_BYTES_MAX));
+    await boundDavJunk(db, BYTES_MAX);
+    return toFile(place, file);
   }
 
   return {
-    find(userId: AccountId, place: string): DavFile | undefined {
-      const file = accounts.get(userId)?.get(place);
-      return file && toFile(userId, place, file);
+    async find(userId: AccountId, place: string): Promise<DavFile | undefined> {
+      const file = await findDavJunk(db, userId, toHash(place));
+      return file && toFile(place, file);
     },
     store,
   };
 }
 
-function deleteOldest(files: Map<string, JunkFile>): void {
-  const [oldest] = files.keys();
-  if (oldest !== undefined) files.delete(oldest);
-}
+const toHash = (place: string): string => createHash("sha256").update(place).digest("hex");

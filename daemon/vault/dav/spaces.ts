@@ -66,7 +66,7 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
         }
         const place = await toPlace(path);
         if (resource === undefined && folder !== undefined && isJunk(path.at(-1) ?? ""))
-          resource = junk.find(caller.userId, place);
+          resource = await junk.find(caller.userId, place);
         return { path, place, resource, folder };
       },
       async toPath(place) {

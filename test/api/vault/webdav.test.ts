@@ -3,7 +3,6 @@ import { request as sendRaw } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isDav } from "../../../daemon/contract/api-of.ts";
-import { withOneDaemon } from "../../support/skip.ts";
 import {
   createDavToken,
   type DavAccount,
@@ -248,22 +247,22 @@ describe("writing", () => {
     expect(JSON.stringify(trash.json)).toContain('"made"');
   });
 
-  withOneDaemon(
-    "keeps what Finder and Explorer write beside files in memory and out of listings",
-    async () => {
-      expect((await dav("PUT", "Files/._note.txt", { body: "finder" })).status).toBe(201);
-      expect((await dav("PUT", "Files/Desktop.ini", { body: "explorer" })).status).toBe(201);
-      expect((await dav("GET", "Files/._note.txt")).text).toBe("finder");
-      expect((await propfind("Files/._note.txt", "0")).status).toBe(207);
-      expect((await propfind("Files/")).text).not.toContain("._note.txt");
-      expect(await readdir(account.folder)).not.toContain("._note.txt");
-      expect((await dav("DELETE", "Files/._note.txt")).status).toBe(204);
-      expect((await dav("GET", "Files/._note.txt")).status).toBe(404);
-      const { other, daemon } = account;
-      const basic = `${other.email}:${await createDavToken(other, "read")}`;
-      expect((await daemon.request("/dav/Files/Desktop.ini", { basic })).status).toBe(404);
-    },
-  );
+  test("keeps what Finder and Explorer write beside files out of storages and listings", async () => {
+    expect((await dav("PUT", "Files/._note.txt", { body: "finder" })).status).toBe(201);
+    expect((await dav("PUT", "Files/Desktop.ini", { body: "explorer" })).status).toBe(201);
+    expect((await dav("GET", "Files/._note.txt")).text).toBe("finder");
+    expect((await propfind("Files/._note.txt", "0")).status).toBe(207);
+    expect((await propfind("Files/")).text).not.toContain("._note.txt");
+    expect(await readdir(account.folder)).not.toContain("._note.txt");
+    expect((await dav("PUT", "Files/._note.txt", { body: "finder again" })).status).toBe(204);
+    expect((await dav("GET", "Files/._note.txt")).text).toBe("finder again");
+    expect((await dav("DELETE", "Files/._note.txt")).status).toBe(204);
+    expect((await dav("DELETE", "Files/._note.txt")).status).toBe(404);
+    expect((await dav("GET", "Files/._note.txt")).status).toBe(404);
+    const { other, daemon } = account;
+    const basic = `${other.email}:${await createDavToken(other, "read")}`;
+    expect((await daemon.request("/dav/Files/Desktop.ini", { basic })).status).toBe(404);
+  });
 });
 
 describe("COPY and MOVE", () => {

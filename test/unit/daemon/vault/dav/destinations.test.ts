@@ -60,7 +60,7 @@ async function openScene(capabilities: typeof memoryCapabilities) {
   if (made.kind !== "connected") throw new Error(made.kind);
   const client = storage.connect();
   const deps = { db: t.db, clock: () => t.now, newId: () => crypto.randomUUID() };
-  const junk = createJunkFiles(deps.clock);
+  const junk = createJunkFiles(deps);
   const { listings, changes, uploads, replacements, bytes } = t.cloud;
   const openConnection = createConnectionTree({
     ...deps,
