@@ -100,12 +100,13 @@ export async function openRepositoryFiles({
       await mkdir(dirname(toPath(target)), { recursive: true, mode: 0o700 });
       const above = dirname(target);
       if ((await files.locate(above)) === undefined) return "taken";
-      // Another process that completes the same move may be faster at each step.
+      // Another process that completes the same move may be faster at each step, or place another folder at the target.
       const isLate = async () => (await files.locate(path)) === undefined;
       if (await files.exists(target)) return (await isLate()) ? "missing" : "taken";
       try {
         await rename(toPath(path), toPath(target));
       } catch (error) {
+        if (isOccupied(error)) return "taken";
         if (codeOf(error) === "ENOENT" && (await isLate())) return "missing";
         throw error;
       }
@@ -185,8 +186,7 @@ export async function openRepositoryFiles({
       try {
         await rmdir(toPath(path));
       } catch (error) {
-        if (!isAbsence(error) && codeOf(error) !== "ENOTEMPTY" && codeOf(error) !== "EEXIST")
-          throw error;
+        if (!isAbsence(error) && !isOccupied(error)) throw error;
       }
     },
   };
@@ -201,6 +201,10 @@ async function syncTree(directory: string): Promise<void> {
     else await syncFile(path);
   }
   await syncFolder(directory);
+}
+
+function isOccupied(error: unknown): boolean {
+  return ["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "");
 }
 
 function isAbsence(error: unknown): boolean {
