@@ -72,11 +72,15 @@ export async function appendToAuditChain(
   tx: Transaction,
   records: readonly NewAuditRecord[],
 ): Promise<void> {
+  if (tx.dialect === "postgres") {
+    for (const record of records) await appendOnServer(tx, toContent(record, tx.now));
+    return;
+  }
   const end = await tx.get<{ position: number; hash: string }>(
     "UPDATE vault_audit_chain SET position = position + ? WHERE id = 1 RETURNING position, hash",
     records.length,
   );
-  if (end === undefined) throw new Error("the audit trail has no chain");
+  if (end === undefined) throw noChain();
   let { hash } = end;
   let position = end.position - records.length;
   for (const record of records) {
@@ -84,7 +88,7 @@ export async function appendToAuditChain(
     const content = toContent(record, tx.now);
     hash = toAuditHash(hash, position, content);
     await tx.run(
-      `INSERT INTO vault_audit (event_type, user_id, actor_id, resource_id, ip_address, metadata, created_at, position, hash)
+      `INSERT INTO vault_audit (${CONTENT.join(", ")}, position, hash)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...content,
       position,
@@ -93,6 +97,29 @@ export async function appendToAuditChain(
   }
   await tx.run("UPDATE vault_audit_chain SET hash = ? WHERE id = 1", hash);
 }
+
+/**
+ * Adds a record in one statement, which also computes `toAuditHash`: the end of the chain, for which all writers of all daemons
+ * wait, is locked for one round trip before the commit.
+ */
+async function appendOnServer(tx: Transaction, content: readonly SqlValue[]): Promise<void> {
+  // The members of the hashed array after the position.
+  const members = JSON.stringify(content).slice(1);
+  const { changes } = await tx.run(
+    `WITH appended AS (
+       UPDATE vault_audit_chain SET
+         position = position + 1,
+         hash = encode(sha256(convert_to('["' || hash || '",' || (position + 1) || ',' || ?, 'UTF8')), 'hex')
+       WHERE id = 1 RETURNING position, hash)
+     INSERT INTO vault_audit (${CONTENT.join(", ")}, position, hash)
+     SELECT ?, ?, ?, ?, ?, ?, ?, position, hash FROM appended`,
+    members,
+    ...content,
+  );
+  if (changes === 0) throw noChain();
+}
+
+const noChain = (): Error => new Error("the audit trail has no chain");
 
 function toContent(record: NewAuditRecord, time: number): SqlValue[] {
   return [

@@ -90,7 +90,7 @@ describe.each(["sqlite", "postgres"] as const)("the audit chain on %s", (engine)
       await insertAudit(tx, { eventType: "auth.one", actorId: "a", metadata: { name: "ö" } });
       await insertAudit(tx, { eventType: "auth.two" });
     });
-    await record("auth.three");
+    await record("auth.three", { 'a "b" \\ c\u0000': "\t\u2028\u{1f600}%_'$1?" });
     const first = toAuditHash("0".repeat(64), 1, [
       "auth.one",
       null,
