@@ -185,10 +185,15 @@ function throwUnexpected(): never {
   throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
 }
 
+/** Statuses by which a proxy says that the daemon behind it went away. */
+const UNREACHED: readonly (number | undefined)[] = [502, 503, 504];
+
 /** A lost connection, or a part that does not begin at the daemon's offset: the next attempt requests the offset. */
 function mayResume(error: unknown): boolean {
   const { code, details } = toCliError(error);
-  return code === "daemon_unreachable" || details.reason === "offset_mismatch";
+  // All responses of the daemon itself have an id.
+  const isOfProxy = UNREACHED.includes(details.httpStatus) && details.requestId === undefined;
+  return code === "daemon_unreachable" || isOfProxy || details.reason === "offset_mismatch";
 }
 
 async function* readFrom(

@@ -34,6 +34,8 @@ afterAll(() => home[Symbol.asyncDispose]());
 interface UploadState {
   offset: number;
   cutAfter: number;
+  /** Whether a proxy answers with 502 in the place of the cut connection. */
+  isBehindProxy?: boolean;
   /** Answers to completing that get lost; the upload is gone then, and its name taken. */
   lost?: number;
 }
@@ -67,7 +69,10 @@ async function serve(state: UploadState) {
         state.offset += (chunk as Buffer).byteLength;
         if (state.offset < state.cutAfter) continue;
         state.cutAfter = Number.POSITIVE_INFINITY;
-        return void request.destroy();
+        if (state.isBehindProxy !== true) return void request.destroy();
+        return void response
+          .writeHead(502, { "Content-Type": "text/html", Connection: "close" })
+          .end("<html><h1>502 Bad Gateway</h1></html>", () => request.destroy());
       }
       return void send(response, 200, progress());
     }
@@ -119,6 +124,16 @@ test("resumes a large upload after its connection closed early, and sends the ha
   expect(parts).toHaveLength(2);
   expect(Number(parts[1]?.split(" ")[2])).toBeGreaterThanOrEqual(100_000_000);
   expect(ran.err).toMatch(/Resuming big\.bin at \d+(\.\d+)? M/);
+});
+
+test("resumes a large upload after a proxy lost the daemon behind it", async () => {
+  const { ran, requests } = await upload({
+    offset: 0,
+    cutAfter: 100_000_000,
+    isBehindProxy: true,
+  });
+  expect([ran.code, JSON.parse(ran.out)]).toMatchObject([0, [{ name: "big.bin", size: SIZE }]]);
+  expect(requests.filter((line) => line.startsWith("PATCH"))).toHaveLength(2);
 });
 
 test("resumes the upload that an earlier run has left", async () => {
