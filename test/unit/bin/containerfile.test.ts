@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { commands } from "../../../cli/program.ts";
+import { resolveSettings } from "../../../daemon/settings/resolve.ts";
 import { listSettings, toVariable } from "../../../daemon/settings/settings.ts";
 import { findCommand } from "../../../cli/tree/command-tree.ts";
 
@@ -103,41 +104,100 @@ describe("the container file", () => {
   });
 });
 
-describe.each(["croft.yaml", "postgres-and-bucket.yaml"])("compose/%s", (name) => {
-  interface Service {
-    readonly environment?: Readonly<Record<string, string>>;
-    readonly volumes?: readonly string[];
-    readonly ports?: readonly string[];
-    readonly depends_on?: object;
-  }
-  const file: { services: Record<string, Service>; volumes: object } = parse(
-    readFileSync(join(root, "docs/compose", name), "utf8"),
-  );
-
-  test("sets only variables that croft reads", () => {
-    const known = new Set(listSettings().map(([name]) => toVariable(name)));
-    const names = Object.keys(file.services["croft"]?.environment ?? {});
-    expect(names.filter((one) => !known.has(one))).toEqual([]);
-    expect(names).toContain("CROFT_PUBLIC_URL");
-  });
-
-  test("publishes on loopback, and keeps data in volumes that it names", () => {
-    const services = Object.values(file.services);
-    const ports = services.flatMap((service) => service.ports ?? []);
-    expect(ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
-    const volumes = services
-      .flatMap((service) => service.volumes ?? [])
-      .map((at) => at.split(":")[0]);
-    expect(volumes.toSorted()).toEqual(Object.keys(file.volumes).toSorted());
-    const needed = services.flatMap(({ depends_on: on = [] }) =>
-      Array.isArray(on) ? on : Object.keys(on),
+describe.each(["croft.yaml", "postgres-and-bucket.yaml", "two-daemons.yaml"])(
+  "compose/%s",
+  (name) => {
+    interface Service {
+      readonly command?: readonly string[];
+      readonly environment?: Readonly<Record<string, string>>;
+      readonly volumes?: readonly string[];
+      readonly ports?: readonly string[];
+      readonly depends_on?: object;
+    }
+    const folder = join(root, "docs/compose");
+    const file: { services: Record<string, Service>; volumes: object } = parse(
+      readFileSync(join(folder, name), "utf8"),
+      { merge: true },
     );
-    expect(needed.filter((one) => !(one in file.services))).toEqual([]);
-  });
+    const daemons = Object.entries(file.services).flatMap(([service, settings]) =>
+      /^croft(?:-\d)?$/.test(service) ? settings : [],
+    );
 
-  test("holds no secret", () => {
-    for (const service of Object.values(file.services))
-      for (const [key, value] of Object.entries(service.environment ?? {}))
-        if (/PASSWORD|SECRET|DATABASE_URL|MC_HOST/.test(key)) expect(value).toMatch(/\$\{\w+:\?/);
-  });
+    test("sets only variables that croft reads, to values that it takes", () => {
+      const known = new Set(listSettings().map(([setting]) => toVariable(setting)));
+      expect(daemons.length).toBe(name === "two-daemons.yaml" ? 2 : 1);
+      for (const { environment = {} } of daemons) {
+        const names = Object.keys(environment);
+        expect(names.filter((one) => !known.has(one))).toEqual([]);
+        expect(names).toContain("CROFT_PUBLIC_URL");
+        const env = { CROFT_HOME: "/data", ...toFilledIn(environment) };
+        const around = { env, platform: "linux", homeDirectory: "/home", flags: {} } as const;
+        const { settings } = resolveSettings({
+          ...around,
+          workingDirectory: "/",
+          readFile: () => expect.unreachable("a setting names a file"),
+          fileText: undefined,
+          filePath: "/data/config.yaml",
+          parseFile: parse,
+        });
+        expect(settings.publicUrl).toBe("https://localhost:7420");
+      }
+    });
+
+    test("gives all daemons the same settings, and each a home of its own", () => {
+      const [first, ...others] = daemons;
+      for (const other of others) {
+        expect(other.environment).toEqual(first?.environment);
+        expect(other.command).toEqual(first?.command);
+      }
+      const homes = daemons.flatMap(
+        ({ volumes = [] }) => volumes.find((at) => at.endsWith(":/data")) ?? [],
+      );
+      expect(new Set(homes).size).toBe(daemons.length);
+    });
+
+    test("publishes on loopback, and keeps data in volumes that it names", async () => {
+      const services = Object.values(file.services);
+      const ports = services.flatMap((service) => service.ports ?? []);
+      expect(ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
+      const places = services
+        .flatMap((service) => service.volumes ?? [])
+        .map((at) => at.split(":")[0] ?? "");
+      const volumes = new Set(places.filter((place) => !place.startsWith(".")));
+      expect([...volumes].toSorted()).toEqual(Object.keys(file.volumes).toSorted());
+      // The folder of the certificate is made by its reader.
+      for (const place of places.filter((one) => one.startsWith("./") && one !== "./tls"))
+        await access(join(folder, place));
+      const needed = services.flatMap(({ depends_on: on = [] }) =>
+        Array.isArray(on) ? on : Object.keys(on),
+      );
+      expect(needed.filter((one) => !(one in file.services))).toEqual([]);
+    });
+
+    test("holds no secret", () => {
+      for (const service of Object.values(file.services))
+        for (const [key, value] of Object.entries(service.environment ?? {}))
+          if (/PASSWORD|SECRET|DATABASE_URL|MC_HOST|_KEY$/.test(key))
+            expect(value).toMatch(/\$\{\w+:\?/);
+    });
+  },
+);
+
+test("the proxy of two daemons sends requests and connections of SSH to both", () => {
+  const text = readFileSync(join(root, "docs/compose/two-daemons.nginx.conf"), "utf8");
+  const servers = [...text.matchAll(/^\s*server (\S+:\d+) /gm)].map(([, server]) => server);
+  const at = (port: number) => ["croft-1", "croft-2"].map((host) => `${host}:${port}`);
+  expect(servers).toEqual([...at(7420), ...at(7422)]);
 });
+
+/** Fills in the variables of a compose file: defaults, and keys in the place of required ones. */
+function toFilledIn(environment: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [
+      name,
+      value
+        .replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1")
+        .replaceAll(/\$\{\w+:\?[^}]*\}/g, "0123456789abcdef".repeat(4)),
+    ]),
+  );
+}
