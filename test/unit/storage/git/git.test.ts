@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createGit } from "../../../../storage/git/git.ts";
+import { createGit, toGitFailure } from "../../../../storage/git/git.ts";
 import { refusing } from "../../../../daemon/forge/repositories/git-refusals.ts";
 
 test("a moved folder is distinguished from a missing git, and is a refusal with a retry", async () => {
@@ -16,4 +16,22 @@ test("a moved folder is distinguished from a missing git, and is a refusal with 
   await expect(absent.run(["version"], { directory: tmpdir() })).rejects.toMatchObject({
     code: "missing",
   });
+});
+
+test.each([
+  "error: unable to write symref for HEAD: No space left on device",
+  "fatal: sha1 file 'objects/pack/tmp_pack_x' write error. Out of diskspace",
+  "error: file write error: Disk quota exceeded",
+  "fatal: update_ref failed for ref 'refs/heads/x': cannot lock ref 'refs/heads/x': Unable to create 'x.lock': No space left on device",
+])("%s is a full disk, which is told as such", async (stderr) => {
+  const failure = toGitFailure("git update-ref", { exitCode: 128, stderr });
+  expect(failure.code).toBe("full");
+  await expect(refusing(() => Promise.reject(failure))).rejects.toMatchObject({
+    code: "storage_full",
+  });
+});
+
+test("any other failure of git is none of the disk", () => {
+  const stderr = "fatal: cannot lock ref 'refs/heads/x': reference already exists";
+  expect(toGitFailure("git update-ref", { exitCode: 128, stderr }).code).toBe("failed");
 });
