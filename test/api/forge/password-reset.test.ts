@@ -55,6 +55,19 @@ const signIn = (user: string, password: string) =>
   daemon.request("/api/v1/user", { basic: `${user}:${password}` });
 
 describe("a forgotten password", () => {
+  test("gets another link when the clock was a year ahead while the first one was mailed", async () => {
+    const early = await people.newUser();
+    now += 365 * 24 * 60 * MINUTE;
+    await post("reset", { email: `${early}@example.org` });
+    const first = await mailedToken(early);
+    now -= 365 * 24 * 60 * MINUTE;
+    await post("reset", { email: `${early}@example.org` });
+    await mailedToken(early, 2);
+    const token = (await mailedTokens(early)).find((each) => each !== first) ?? "";
+    expect((await post("reset/confirm", { token: first, new_password: NEXT })).status).toBe(400);
+    expect((await post("reset/confirm", { token, new_password: NEXT })).status).toBe(204);
+  });
+
   test("a mailed link sets another password once, ends sessions and keeps tokens", async () => {
     const mira = await people.newUser();
     expect((await post("reset", { email: `${mira.toUpperCase()}@example.org` })).status).toBe(204);
