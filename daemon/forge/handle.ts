@@ -1,5 +1,5 @@
 import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
-import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../http/handle.ts";
+import type { AdmitInput, FormLimit, Route, RouteInput } from "../http/handle.ts";
 import { type HandlerResult, type Serving, toRoutes } from "../http/serve.ts";
 import type { ForgeCaller } from "./caller.ts";
 import type { OpenedOf } from "./opened.ts";
@@ -28,11 +28,18 @@ export function serve<Endpoints extends Readonly<Record<string, AnyEndpoint>>>(
   return toRoutes(resource, handlers as Parameters<typeof toRoutes>[1]);
 }
 
-/** Binds a forge endpoint to its handler; the endpoint's gate determines the type of the caller. */
-export function handle<E extends AnyEndpoint>(
-  declared: E,
-  handler: (input: Input<E>) => Promise<RouteAnswer<E>>,
-  admit?: Admit<E>,
-): Route {
-  return { endpoint: declared, handler, admit };
+/** Serves some operations of a resource, as `serve` does; another room serves the others. */
+export function serveSome<
+  Endpoints extends Readonly<Record<string, AnyEndpoint>>,
+  Names extends keyof Endpoints,
+>(
+  resource: Endpoints,
+  handlers: {
+    readonly [K in Names]: Serving<
+      (input: Input<Endpoints[K]>) => Promise<HandlerResult<Endpoints[K]>>,
+      Admit<Endpoints[K]>
+    >;
+  },
+): Route[] {
+  return toRoutes(resource, handlers as unknown as Parameters<typeof toRoutes>[1]);
 }

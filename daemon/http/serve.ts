@@ -2,6 +2,7 @@ import type { AnyEndpoint, Endpoint, Reply } from "../contract/endpoint.ts";
 import type { AnswerExtras, AnyAnswer, BodyOfReply, Route, RouteAnswer } from "./handle.ts";
 
 const ANSWERED: unique symbol = Symbol("answered");
+const REPLIED: unique symbol = Symbol("replied");
 
 /** A body with what else a response has: headers, the count of all matches, the version of the body. */
 export interface Answered<Body> {
@@ -16,6 +17,14 @@ export const answer = <Body>(body: Body, extras: AnswerExtras): Answered<Body> =
   body,
   extras,
 });
+
+/** A response with its status, where the outcome of an operation decides which of the declared replies it is. */
+export interface Replied<Response> {
+  readonly [REPLIED]: Response;
+}
+
+/** Answers with one of the declared replies, in place of the body of the only success. */
+export const reply = <Response>(response: Response): Replied<Response> => ({ [REPLIED]: response });
 
 /** One page of a list of the forge, with the count of all matches. */
 export const page = <Item>(items: Item[], total: number): Answered<Item[]> =>
@@ -34,14 +43,15 @@ type SingleBody<E extends AnyEndpoint, S = keyof E["replies"] & SuccessStatus> =
     : never;
 
 /**
- * What a handler returns: the body, alone or with more, where the endpoint declares one success; a whole response where
- * it declares several, or bytes.
+ * What a handler returns: the body, alone or with more, or a `reply`, where the endpoint declares one success; a whole
+ * response where it declares several, or bytes.
  */
 export type HandlerResult<E extends AnyEndpoint> = [SingleBody<E>] extends [never]
   ? RouteAnswer<E>
-  : SingleBody<E> extends undefined
-    ? void | Answered<undefined>
-    : SingleBody<E> | Answered<SingleBody<E>>;
+  :
+      | (SingleBody<E> extends undefined ? void : SingleBody<E>)
+      | Answered<SingleBody<E>>
+      | Replied<RouteAnswer<E>>;
 
 /** A handler, or a handler with the check of an upload before its form is read. */
 export type Serving<Handler, Admit> = Handler | { readonly handle: Handler; readonly admit: Admit };
@@ -54,9 +64,9 @@ export function toRoutes(
   resource: Readonly<Record<string, AnyEndpoint>>,
   handlers: Readonly<Record<string, Serving<AnyHandler, Route["admit"]> | undefined>>,
 ): Route[] {
-  return Object.entries(resource).map(([key, endpoint]) => {
-    const serving = handlers[key];
-    if (serving === undefined) throw new Error(`${endpoint.name} has no handler`);
+  return Object.entries(handlers).map(([key, serving]) => {
+    const endpoint = resource[key];
+    if (serving === undefined || endpoint === undefined) throw new Error(`${key} is not served`);
     const { handle, admit } =
       typeof serving === "function" ? { handle: serving, admit: undefined } : serving;
     return { endpoint, handler: toHandler(endpoint, handle), admit };
@@ -68,10 +78,15 @@ function toHandler(endpoint: AnyEndpoint, handle: AnyHandler): Route["handler"] 
   if (status === undefined) return handle as Route["handler"];
   return async (input): Promise<AnyAnswer> => {
     const result = await handle(input);
+    if (isReplied(result)) return result[REPLIED];
     return isAnswered(result)
       ? { status, body: result.body, ...result.extras }
       : { status, body: result };
   };
+}
+
+function isReplied(result: unknown): result is Replied<AnyAnswer> {
+  return typeof result === "object" && result !== null && REPLIED in result;
 }
 
 function isAnswered(result: unknown): result is Answered<unknown> {

@@ -1,5 +1,5 @@
 import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
-import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../http/handle.ts";
+import type { AdmitInput, FormLimit, Route, RouteInput } from "../http/handle.ts";
 import { type HandlerResult, type Serving, toRoutes } from "../http/serve.ts";
 import type { VaultCaller } from "./caller.ts";
 
@@ -27,11 +27,20 @@ export function serve<Endpoints extends Readonly<Record<string, AnyEndpoint>>>(
   return toRoutes(resource, handlers as Parameters<typeof toRoutes>[1]);
 }
 
-/** Joins a vault endpoint to its handler; the caller is typed by the endpoint's gate. */
-export function handle<E extends AnyEndpoint>(
-  declared: E,
-  handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,
-  admit?: Admit<E>,
-): Route {
-  return { endpoint: declared, handler, admit };
+/** Serves some operations of a resource, as `serve` does; another room serves the others. */
+export function serveSome<
+  Endpoints extends Readonly<Record<string, AnyEndpoint>>,
+  Names extends keyof Endpoints,
+>(
+  resource: Endpoints,
+  handlers: {
+    readonly [K in Names]: Serving<
+      (
+        input: RouteInput<Endpoints[K], CallerOf<Endpoints[K]>>,
+      ) => Promise<HandlerResult<Endpoints[K]>>,
+      Admit<Endpoints[K]>
+    >;
+  },
+): Route[] {
+  return toRoutes(resource, handlers as unknown as Parameters<typeof toRoutes>[1]);
 }

@@ -2,7 +2,7 @@ import { avatarEndpoints } from "../../contract/forge/accounts/avatars.ts";
 import { followerEndpoints } from "../../contract/forge/accounts/followers.ts";
 import { userSettingsEndpoints } from "../../contract/forge/accounts/settings.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toDrawnAnswer, toUploadedAnswer } from "./avatar.view.ts";
 import type { Avatars } from "./avatars.service.ts";
@@ -21,41 +21,26 @@ export function profileRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(userSettingsEndpoints.getUserSettings, async ({ caller }) => ({
-      status: 200,
-      body: toSettingsView(settings.get(caller)),
-    })),
-    handle(userSettingsEndpoints.editUserSettings, async ({ caller, body }) => ({
-      status: 200,
-      body: toSettingsView(await settings.edit(toEdit(body), caller)),
-    })),
-    handle(followerEndpoints.listOwnFollowers, async ({ caller, query }) =>
-      toUserPage(await followers.listOwnFollowers(query, caller), caller, urls),
-    ),
-    handle(followerEndpoints.listOwnFollowed, async ({ caller, query }) =>
-      toUserPage(await followers.listOwnFollowed(query, caller), caller, urls),
-    ),
-    handle(followerEndpoints.checkOwnFollow, async ({ caller, params }) => {
-      await followers.assertFollows(caller.user, params.username, caller);
-      return { status: 204 };
+    ...serve(userSettingsEndpoints, {
+      getUserSettings: async ({ caller }) => toSettingsView(settings.get(caller)),
+      editUserSettings: async ({ caller, body }) =>
+        toSettingsView(await settings.edit(toEdit(body), caller)),
     }),
-    handle(followerEndpoints.followUser, async ({ caller, params }) => {
-      await followers.follow(params.username, caller);
-      return { status: 204 };
-    }),
-    handle(followerEndpoints.unfollowUser, async ({ caller, params }) => {
-      await followers.unfollow(params.username, caller);
-      return { status: 204 };
-    }),
-    handle(followerEndpoints.listUserFollowers, async ({ caller, params, query }) =>
-      toUserPage(await followers.listFollowers(params.username, query, caller), caller, urls),
-    ),
-    handle(followerEndpoints.listUserFollowed, async ({ caller, params, query }) =>
-      toUserPage(await followers.listFollowed(params.username, query, caller), caller, urls),
-    ),
-    handle(followerEndpoints.checkFollow, async ({ caller, params }) => {
-      await followers.assertFollows(params.username, params.target, caller);
-      return { status: 204 };
+    ...serve(followerEndpoints, {
+      listOwnFollowers: async ({ caller, query }) =>
+        toUserPage(await followers.listOwnFollowers(query, caller), caller, urls),
+      listOwnFollowed: async ({ caller, query }) =>
+        toUserPage(await followers.listOwnFollowed(query, caller), caller, urls),
+      checkOwnFollow: ({ caller, params }) =>
+        followers.assertFollows(caller.user, params.username, caller),
+      followUser: ({ caller, params }) => followers.follow(params.username, caller),
+      unfollowUser: ({ caller, params }) => followers.unfollow(params.username, caller),
+      listUserFollowers: async ({ caller, params, query }) =>
+        toUserPage(await followers.listFollowers(params.username, query, caller), caller, urls),
+      listUserFollowed: async ({ caller, params, query }) =>
+        toUserPage(await followers.listFollowed(params.username, query, caller), caller, urls),
+      checkFollow: ({ caller, params }) =>
+        followers.assertFollows(params.username, params.target, caller),
     }),
   ];
 }
@@ -63,20 +48,20 @@ export function profileRoutes({
 /** Routes of pictures. */
 export function avatarRoutes(avatars: Avatars): Route[] {
   return [
-    // Every hash has a picture, so that the answer does not reveal which e-mail addresses have an account.
-    handle(avatarEndpoints.getAvatar, async ({ params }) => {
-      const uploaded = await avatars.find(params.hash);
-      return uploaded === undefined ? toDrawnAnswer(params.hash) : toUploadedAnswer(uploaded);
-    }),
-    handle(avatarEndpoints.setOwnAvatar, async ({ caller, body }) => {
-      assertNotPublicOnly(caller);
-      await avatars.setOwn(body.image, caller);
-      return { status: 204 };
-    }),
-    handle(avatarEndpoints.deleteOwnAvatar, async ({ caller }) => {
-      assertNotPublicOnly(caller);
-      await avatars.removeOwn(caller);
-      return { status: 204 };
+    ...serveSome(avatarEndpoints, {
+      // Every hash has a picture, so that the answer does not reveal which e-mail addresses have an account.
+      getAvatar: async ({ params }) => {
+        const uploaded = await avatars.find(params.hash);
+        return uploaded === undefined ? toDrawnAnswer(params.hash) : toUploadedAnswer(uploaded);
+      },
+      setOwnAvatar: async ({ caller, body }) => {
+        assertNotPublicOnly(caller);
+        await avatars.setOwn(body.image, caller);
+      },
+      deleteOwnAvatar: async ({ caller }) => {
+        assertNotPublicOnly(caller);
+        await avatars.removeOwn(caller);
+      },
     }),
   ];
 }

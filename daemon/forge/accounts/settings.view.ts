@@ -6,6 +6,7 @@ import {
   emailNotificationWords,
   type WireUserSettings,
 } from "../../contract/forge/accounts/settings.ts";
+import { page } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { OwnSettingsEdit } from "./settings.service.ts";
@@ -13,8 +14,10 @@ import { toUserView } from "./user.view.ts";
 
 /** A page of accounts as the response of a list. */
 export function toUserPage({ users, total }: UserPage, caller: ForgeCaller, urls: ForgeUrls) {
-  const body = users.map((user) => toUserView(user, caller.user, urls));
-  return { status: 200 as const, body, total };
+  return page(
+    users.map((user) => toUserView(user, caller.user, urls)),
+    total,
+  );
 }
 
 /** The profile and preferences of an account. */

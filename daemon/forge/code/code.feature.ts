@@ -67,9 +67,7 @@ export function createCode(deps: CodeServicesDeps) {
     access,
     compute,
     writeRefs,
-    setDefaultBranch: async ({ owner, repository }, branch, caller) => {
-      await repositories.edit(owner.name, repository.name, toDefaultBranchEdit(branch), caller);
-    },
+    setDefaultBranch: repositories.setDefaultBranch,
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ db, access, writeRefs, clock, newId, toCommitPerson });
@@ -126,18 +124,5 @@ export function toPerson(user: ForgeUser, urls: ForgeUrls) {
   return {
     name: name === "" ? user.name : name,
     email: clean(toEmbeddedUserView(user, true, urls).email),
-  };
-}
-
-function toDefaultBranchEdit(defaultBranch: string) {
-  return {
-    name: undefined,
-    description: undefined,
-    website: undefined,
-    isPrivate: undefined,
-    isTemplate: undefined,
-    isArchived: undefined,
-    settings: {},
-    defaultBranch,
   };
 }

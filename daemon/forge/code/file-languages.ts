@@ -6,7 +6,7 @@ import { ATTRIBUTES_BYTES_MAX, toCodeName } from "../repositories/languages/lang
 import type { Database } from "../../../storage/engine/database.ts";
 import { repository } from "../../contract/permission.ts";
 import { openNamedRepository } from "../repositories/open-repository.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import type { RepositoryPath } from "../repositories/find-repository.ts";
 import type { CodeAccess, CodeClient, OpenedCode } from "./open-code.ts";
 import { getRevision } from "./revisions.ts";
 

@@ -9,7 +9,7 @@ import { reopenRepository } from "../repositories/open-repository.ts";
 import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
-import { noWriter } from "../repositories/repositories.service.ts";
+import { noWriter } from "../repositories/access.ts";
 
 /** The client of a request for git objects. */
 export interface CodeClient {

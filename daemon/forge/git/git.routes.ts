@@ -2,21 +2,20 @@ import { Readable } from "node:stream";
 import { gitEndpoints } from "../../contract/forge/repositories/git.ts";
 import type { BytesAnswer, Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { GitAnswer, GitRequest, GitTransfer, SmartHttp } from "./smart-http.service.ts";
 
 /** Routes of git's smart protocol, which are outside of `/api/v1`. */
 export function gitRoutes(smartHttp: SmartHttp): Route[] {
   return [
-    handle(gitEndpoints.advertiseRefs, async ({ caller, params, query, request }) =>
-      toWhole(await smartHttp.advertise(toRequest(params, caller, request), query.service)),
-    ),
-    handle(gitEndpoints.uploadPack, async ({ caller, params, body, request }) =>
-      toStream(await smartHttp.fetch(toTransfer(params, caller, request, body))),
-    ),
-    handle(gitEndpoints.receivePack, async ({ caller, params, body, request }) =>
-      toStream(await smartHttp.push(toTransfer(params, caller, request, body))),
-    ),
+    ...serve(gitEndpoints, {
+      advertiseRefs: async ({ caller, params, query, request }) =>
+        toWhole(await smartHttp.advertise(toRequest(params, caller, request), query.service)),
+      uploadPack: async ({ caller, params, body, request }) =>
+        toStream(await smartHttp.fetch(toTransfer(params, caller, request, body))),
+      receivePack: async ({ caller, params, body, request }) =>
+        toStream(await smartHttp.push(toTransfer(params, caller, request, body))),
+    }),
   ];
 }
 

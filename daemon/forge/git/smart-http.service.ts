@@ -6,7 +6,7 @@ import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
+import type { RepositoryPath } from "../repositories/find-repository.ts";
 import { pipeBody } from "./request-body.ts";
 import type { PushRecorder } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";

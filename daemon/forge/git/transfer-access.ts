@@ -13,7 +13,7 @@ import type { OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { mayEditHead } from "../repositories/maintainer-edit.ts";
-import { findOwned, getOwned } from "../repositories/repositories.service.ts";
+import { findOwned, getOwned } from "../repositories/find-repository.ts";
 import { keepsCode, keepsPulls, keepsWiki } from "../repositories/repository-settings.view.ts";
 
 const HEADS = "refs/heads/";

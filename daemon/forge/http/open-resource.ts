@@ -21,7 +21,7 @@ import {
   findOwned,
   type FoundRepository,
   repositoryMoved,
-} from "../repositories/repositories.service.ts";
+} from "../repositories/find-repository.ts";
 import { needsOpenRepository } from "./repository-gate.ts";
 
 /**

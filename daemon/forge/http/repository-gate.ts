@@ -8,7 +8,7 @@ import {
   findOwned,
   type FoundRepository,
   repositoryMoved,
-} from "../repositories/repositories.service.ts";
+} from "../repositories/find-repository.ts";
 
 /** The part of a path up to the repository. */
 const REPOSITORY = "/api/v1/repos/:owner/:repo";

@@ -5,7 +5,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { AppError } from "../../errors.ts";
 import type { TaskGrant } from "../caller.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned } from "../repositories/find-repository.ts";
 
 /**
  * Routes that the token of a job may use, with the unit that each needs, and the one that its changes need as well. The first

@@ -7,7 +7,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import type { ActingUser } from "../caller.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned } from "../repositories/find-repository.ts";
 import { keepsIssues, keepsPulls } from "../repositories/repository-settings.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toUnit } from "./issue-access.ts";

@@ -21,7 +21,7 @@ import {
   grantRepository,
   reopenRepository,
 } from "../repositories/open-repository.ts";
-import { findOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
+import { findOwned, type RepositoryPath } from "../repositories/find-repository.ts";
 import { canWrite, findPart, openIssue } from "./issue-access.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import { createIssueReader } from "./readable-issues.ts";

@@ -10,7 +10,7 @@ import { listReviewLines } from "../../../storage/tables/forge/pulls/review-line
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { OwnedRepository, Subscribers } from "../events.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned } from "../repositories/find-repository.ts";
 import { keepsIssues, keepsPulls } from "../repositories/repository-settings.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { mayChangeState } from "./close-by-reference.ts";

@@ -22,7 +22,7 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { reaches } from "../repositories/access.ts";
 import { findTimeTracking } from "../repositories/repository-settings.view.ts";
 import { canWrite, openIssue } from "./issue-access.ts";
-import { noWriter } from "../repositories/repositories.service.ts";
+import { noWriter } from "../repositories/access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";

@@ -3,9 +3,10 @@ import {
   largeFileEndpoints,
 } from "../../contract/forge/repositories/large-files.ts";
 import type { Route } from "../../http/handle.ts";
+import { reply } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { TransferRequest } from "../git/transfer-access.ts";
-import { handle, serve } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { LargeFiles } from "./large-files.service.ts";
 import {
@@ -17,8 +18,6 @@ import {
   toSize,
 } from "./large-files.view.ts";
 import type { FileLocks } from "./locks.service.ts";
-
-const { lockFile, ...otherLockEndpoints } = fileLockEndpoints;
 
 /** Routes of Git LFS, which are below the address of a repository. */
 export function largeFileRoutes({
@@ -48,10 +47,9 @@ export function largeFileRoutes({
       verifyLargeFile: ({ caller, params, body }) =>
         largeFiles.verify(toRequest(params, caller), body),
     }),
-    handle(lockFile, async ({ caller, params, body }) =>
-      toLockAnswer(await locks.lock(toRequest(params, caller), body.path)),
-    ),
-    ...serve(otherLockEndpoints, {
+    ...serve(fileLockEndpoints, {
+      lockFile: async ({ caller, params, body }) =>
+        reply(toLockAnswer(await locks.lock(toRequest(params, caller), body.path))),
       listFileLocks: async ({ caller, params, query }) => {
         const { locks: found, nextCursor } = await locks.list(toRequest(params, caller), query);
         return toLockPage({ locks: found }, nextCursor);

@@ -8,7 +8,7 @@ import { findDeployKey } from "../../../storage/tables/forge/repositories/deploy
 import { isStillSignedIn } from "../accounts/authentication.ts";
 import { findOriginCaller, originSchema, type SignIn, toOrigin } from "../accounts/origins.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { findOwned, type RepositoryPath } from "../repositories/repositories.service.ts";
+import { findOwned, type RepositoryPath } from "../repositories/find-repository.ts";
 import type { OwnedRepository } from "../events.ts";
 
 const PURPOSE = "large_files";

@@ -2,8 +2,9 @@ import type { QueryOf } from "../../contract/endpoint.ts";
 import { notificationEndpoints } from "../../contract/forge/notifications.ts";
 import { modifiedSince } from "../../http/conditional.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
+import { page, reply } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Notifications, MarkAllOptions, ThreadListOptions } from "./notifications.service.ts";
 import { toEventsAnswer, toKnownRevision } from "./stream-events.ts";
@@ -24,46 +25,36 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
   const { notifications, streams, urls, clock } = deps;
   const list = async (caller: ForgeCaller, request: ServerRequest, options: ThreadListOptions) => {
     const found = await notifications.listSince(caller, options, modifiedSince(request.headers));
-    return toThreadListAnswer(found, urls, clock());
+    return reply(toThreadListAnswer(found, urls, clock()));
   };
   const markAll = async (caller: ForgeCaller, options: MarkAllOptions) => {
     const { threads, total } = await notifications.markAll(caller, options);
-    return { status: 205, body: threads.map((each) => toThreadView(each, urls)), total } as const;
+    return page(
+      threads.map((each) => toThreadView(each, urls)),
+      total,
+    );
   };
   return [
-    handle(notificationEndpoints.listNotifications, ({ caller, query, request }) =>
-      list(caller, request, toThreadListOptions(query)),
-    ),
-    handle(notificationEndpoints.markNotifications, ({ caller, query }) =>
-      markAll(caller, toMarkAllOptions(query)),
-    ),
-    handle(notificationEndpoints.countNotifications, async ({ caller }) => ({
-      status: 200,
-      body: { new: await notifications.countUnread(caller) },
-    })),
-    handle(notificationEndpoints.streamNotifications, async ({ caller, request }) =>
-      toEventsAnswer(
-        streams.open(caller, toKnownRevision(request.headers["last-event-id"])),
-        request.signal,
-        urls,
-      ),
-    ),
-    handle(notificationEndpoints.getNotification, async ({ caller, params }) => ({
-      status: 200,
-      body: toThreadView(await notifications.get(caller, params.id), urls),
-    })),
-    handle(notificationEndpoints.markNotification, async ({ caller, params, query }) => ({
-      status: 205,
-      body: toThreadView(await notifications.mark(caller, params.id, query["to-status"]), urls),
-    })),
-    handle(
-      notificationEndpoints.listRepositoryNotifications,
-      ({ opened, caller, query, request }) =>
+    ...serve(notificationEndpoints, {
+      listNotifications: ({ caller, query, request }) =>
+        list(caller, request, toThreadListOptions(query)),
+      markNotifications: ({ caller, query }) => markAll(caller, toMarkAllOptions(query)),
+      countNotifications: async ({ caller }) => ({ new: await notifications.countUnread(caller) }),
+      streamNotifications: async ({ caller, request }) =>
+        toEventsAnswer(
+          streams.open(caller, toKnownRevision(request.headers["last-event-id"])),
+          request.signal,
+          urls,
+        ),
+      getNotification: async ({ caller, params }) =>
+        toThreadView(await notifications.get(caller, params.id), urls),
+      markNotification: async ({ caller, params, query }) =>
+        toThreadView(await notifications.mark(caller, params.id, query["to-status"]), urls),
+      listRepositoryNotifications: ({ opened, caller, query, request }) =>
         list(caller, request, toThreadListOptions(query, opened.repository.id)),
-    ),
-    handle(notificationEndpoints.markRepositoryNotifications, ({ opened, caller, query }) =>
-      markAll(caller, toMarkAllOptions(query, opened.repository.id)),
-    ),
+      markRepositoryNotifications: ({ opened, caller, query }) =>
+        markAll(caller, toMarkAllOptions(query, opened.repository.id)),
+    }),
   ];
 }
 

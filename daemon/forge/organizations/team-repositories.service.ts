@@ -14,13 +14,14 @@ import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts"
 import { findRepositoryByName } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
+import { repository as repositoryPermission } from "../../contract/permission.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { reopenRepository } from "../repositories/open-repository.ts";
+import { grantRepository, reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository, GrantedTeam, OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
-import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
+import { noAdministrator } from "../repositories/access.ts";
 import type { RepositoryLists, RepositoryPage } from "../repositories/repository-lists.service.ts";
 import { reopenTeam, visibleTeams } from "./organization-access.ts";
 import type { TeamDetails } from "./teams.service.ts";
@@ -53,15 +54,16 @@ export function createTeamRepositories({
       return lists.search(filter, window, grant.caller);
     },
 
-    /** Throws `not_found` for a repository that the team does not have. */
-    async assertHas(
-      { team, organization }: GrantedTeam,
+    /** Throws `not_found` for a repository that the team does not have, or that the caller may not read. */
+    async get(
+      { team, organization, grant: { caller } }: GrantedTeam,
       path: TeamRepositoryPath,
-    ): Promise<RepositoryPath> {
+    ): Promise<GrantedRepository> {
       assertOrganization(organization.lowerName, path.org);
       const repository = await findRepositoryByName(db, organization.id, path.repo);
       if (repository === undefined || !(await has(db, team, repository.id))) throw notFound();
-      return { owner: organization.name, repo: repository.name };
+      const grant = { caller, permission: repositoryPermission("any", "read"), isChange: false };
+      return grantRepository(db, { repository, owner: organization }, grant);
     },
 
     /** Adds a repository of the organization to a team; idempotent. */

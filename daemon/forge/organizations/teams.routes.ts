@@ -65,10 +65,8 @@ export function teamRoutes({
         total,
       );
     },
-    getTeamRepository: async ({ opened, caller, params }) => {
-      const { owner, repo } = await teamRepositories.assertHas(opened, params);
-      return toRepositoryView(await repositories.get(owner, repo, caller), urls);
-    },
+    getTeamRepository: async ({ opened, params }) =>
+      toRepositoryView(await repositories.get(await teamRepositories.get(opened, params)), urls),
     addTeamRepository: ({ opened, params }) => teamRepositories.add(opened, params),
     removeTeamRepository: ({ opened, params }) => teamRepositories.remove(opened, params),
     listRepositoryTeams: async ({ opened, caller, query }) => {

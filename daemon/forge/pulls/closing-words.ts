@@ -7,7 +7,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import type { Emit, OwnedRepository } from "../events.ts";
 import { changeStateByCommit, mayChangeState } from "../issues/close-by-reference.ts";
 import { type CommitReference, findReferences } from "../issues/commit-message.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned } from "../repositories/find-repository.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 
 /** Comments of a pull request whose words act, the oldest ones, and the bytes of their texts. */

@@ -14,7 +14,7 @@ import type { ActingUser, ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned } from "../repositories/find-repository.ts";
 
 /** The head that a request names. */
 export interface PullHead {

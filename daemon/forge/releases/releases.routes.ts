@@ -4,7 +4,7 @@ import { releaseEndpoints } from "../../contract/forge/releases/releases.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import { page } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { handle, serve } from "../handle.ts";
+import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { ReleaseNotes } from "./notes.service.ts";
 import type { ReleaseAssets } from "./assets.service.ts";
@@ -81,9 +81,10 @@ export function releaseRoutes({ releases, notes, assets, urls }: ReleaseRoutesDe
       downloadReleaseFile: async ({ opened, params }) =>
         toFileAnswer(await assets.openNamed(opened, params.file)),
     }),
-    handle(attachmentEndpoints.downloadAttachment, async ({ caller, params }) =>
-      toFileAnswer(await assets.openByUuid(params.uuid, caller)),
-    ),
+    ...serveSome(attachmentEndpoints, {
+      downloadAttachment: async ({ caller, params }) =>
+        toFileAnswer(await assets.openByUuid(params.uuid, caller)),
+    }),
   ];
 }
 

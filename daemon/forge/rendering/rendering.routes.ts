@@ -2,9 +2,9 @@ import { logoEndpoints } from "../../contract/forge/logos.ts";
 import { renderingEndpoints } from "../../contract/forge/rendering.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import type { Rendering } from "../../rendering/rendering.service.ts";
-import { toPicture, toReply, toRequest, toText } from "./rendering.view.ts";
+import { toPicture, toRendered, toRequest, toText } from "./rendering.view.ts";
 
 export interface RenderingRoutesDeps {
   readonly rendering: Rendering;
@@ -17,24 +17,34 @@ export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps):
   const toCallerKey = (caller: ForgeCaller | undefined, { address }: ServerRequest) =>
     caller === undefined ? `a:${addressKey(address)}` : `u:${caller.actor.id}`;
   return [
-    handle(renderingEndpoints.renderMarkdown, async ({ caller, body, request }) => {
-      const callerKey = toCallerKey(caller, request);
-      return toReply(
-        await rendering.render({ ...toRequest(body), filePath: "", caller: callerKey }),
-      );
+    ...serve(renderingEndpoints, {
+      renderMarkdown: async ({ caller, body, request }) => {
+        const callerKey = toCallerKey(caller, request);
+        return toRendered(
+          await rendering.render({ ...toRequest(body), filePath: "", caller: callerKey }),
+        );
+      },
+      renderMarkdownRaw: async ({ caller, body, request }) => {
+        const text = toText(body, request.headers["content-type"]);
+        const callerKey = toCallerKey(caller, request);
+        return toRendered(
+          await rendering.render({
+            ...toRequest({ Text: text }),
+            filePath: "",
+            caller: callerKey,
+          }),
+        );
+      },
+      renderMarkup: async ({ caller, body, request }) => {
+        const filePath = body.FilePath ?? "";
+        const callerKey = toCallerKey(caller, request);
+        return toRendered(
+          await rendering.render({ ...toRequest(body), filePath, caller: callerKey }),
+        );
+      },
     }),
-    handle(renderingEndpoints.renderMarkdownRaw, async ({ caller, body, request }) => {
-      const text = toText(body, request.headers["content-type"]);
-      const callerKey = toCallerKey(caller, request);
-      return toReply(
-        await rendering.render({ ...toRequest({ Text: text }), filePath: "", caller: callerKey }),
-      );
+    ...serve(logoEndpoints, {
+      getLogo: async ({ params }) => toPicture(params.file),
     }),
-    handle(renderingEndpoints.renderMarkup, async ({ caller, body, request }) => {
-      const filePath = body.FilePath ?? "";
-      const callerKey = toCallerKey(caller, request);
-      return toReply(await rendering.render({ ...toRequest(body), filePath, caller: callerKey }));
-    }),
-    handle(logoEndpoints.getLogo, async ({ params }) => toPicture(params.file)),
   ];
 }

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { AppError, assertNever } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
+import { answer } from "../../http/serve.ts";
 import { orNotFound } from "../refusals.ts";
 import { TEXT_BYTES_MAX } from "../../rendering/document.ts";
 import { findLogo } from "../../rendering/html/logos.ts";
@@ -28,10 +29,10 @@ const headers = {
 };
 
 /** Returns the response to an outcome of rendering. */
-export function toReply(outcome: RenderOutcome) {
+export function toRendered(outcome: RenderOutcome) {
   switch (outcome.kind) {
     case "rendered":
-      return { status: 200 as const, body: outcome.html, headers };
+      return answer(outcome.html, { headers });
     case "unknown_mode":
       throw refuse(`unsupported render mode: ${outcome.mode}`);
     case "unsupported":

@@ -31,6 +31,20 @@ export function assertReaches(
     throw new AppError("forbidden", `user should have ${needed} access to the repository`);
 }
 
+/** The refusal of a caller who may read a part of a repository but not write to it. */
+export const noWriter = (): AppError =>
+  new AppError("forbidden", "user should have a permission to write to a repo");
+
+/** The refusal of a caller who may read a repository but does not administer it. */
+export const notTheOwner = (): AppError =>
+  new AppError("forbidden", "user should be the owner of the repo");
+
+export const noAdministrator = (): AppError =>
+  new AppError(
+    "forbidden",
+    "user should be an owner or a collaborator with admin write of a repository",
+  );
+
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner, for members of a
  * team that administers it, as in Gitea, and for site administrators; the highest level of a collaborator and of the

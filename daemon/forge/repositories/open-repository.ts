@@ -11,13 +11,8 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { assertReaches, findAccess, isPublic, reaches } from "./access.ts";
 import type { OwnedRepository } from "../events.ts";
-import {
-  findOwned,
-  noAdministrator,
-  notTheOwner,
-  noWriter,
-  type RepositoryPath,
-} from "./repositories.service.ts";
+import { findOwned, type RepositoryPath } from "./find-repository.ts";
+import { noAdministrator, notTheOwner, noWriter } from "./access.ts";
 import {
   hasActions,
   keepsCode,

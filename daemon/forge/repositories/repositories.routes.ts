@@ -5,7 +5,10 @@ import { repositoryEndpoints } from "../../contract/forge/repositories/repositor
 import { unadoptedEndpoints } from "../../contract/forge/repositories/unadopted.ts";
 import { transferEndpoints } from "../../contract/forge/repositories/transfers.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { answer, page } from "../../http/serve.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { serve } from "../handle.ts";
+import type { GrantedOrganization } from "../opened.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { CreateRepositoryOptions } from "./create-repository.ts";
 import type { RepositoryEdits } from "./edit-repository.ts";
@@ -34,111 +37,84 @@ export function repositoryRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(newRepositoryEndpoints.createRepository, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toRepositoryView(
-        await repositories.create(params.username, toCreateOptions(body), caller.user),
-        urls,
-      ),
-    })),
-    handle(newRepositoryEndpoints.createOwnRepository, async ({ caller, body }) => ({
-      status: 201,
-      body: toRepositoryView(await repositories.createOwn(toCreateOptions(body), caller), urls),
-    })),
-    ...[
-      newRepositoryEndpoints.createOrganizationRepository,
-      newRepositoryEndpoints.createOrganizationRepositoryFormerly,
-    ].map((declared) =>
-      handle(declared, async ({ opened, caller, body }) => ({
-        status: 201,
-        body: toRepositoryView(
-          await repositories.createInOrganization(opened, toCreateOptions(body), caller),
+    ...serve(newRepositoryEndpoints, {
+      createRepository: async ({ caller, params, body }) =>
+        toRepositoryView(
+          await repositories.create(params.username, toCreateOptions(body), caller.user),
           urls,
         ),
-      })),
-    ),
-    handle(
-      newRepositoryEndpoints.generateRepository,
-      async ({ opened, caller, body, request }) => ({
-        status: 201,
-        body: toRepositoryView(
+      createOwnRepository: async ({ caller, body }) =>
+        toRepositoryView(await repositories.createOwn(toCreateOptions(body), caller), urls),
+      createOrganizationRepository: createInOrganization,
+      createOrganizationRepositoryFormerly: createInOrganization,
+      generateRepository: async ({ opened, caller, body, request }) =>
+        toRepositoryView(
           await generate(opened, toGenerateOptions(body), caller, request.signal),
           urls,
         ),
-      }),
-    ),
-    handle(repositoryEndpoints.getRepository, async ({ caller, params }) => ({
-      status: 200,
-      body: toRepositoryView(await repositories.get(params.owner, params.repo, caller), urls),
-    })),
-    handle(repositoryEndpoints.getRepositoryById, async ({ caller, params }) => ({
-      status: 200,
-      body: toRepositoryView(await repositories.getById(params.id, caller), urls),
-    })),
-    handle(repositoryEndpoints.editRepository, async ({ caller, params, body }) => ({
-      status: 200,
-      body: toRepositoryView(
-        await repositories.edit(params.owner, params.repo, toRepositoryEdits(body), caller),
-        urls,
-      ),
-    })),
-    handle(repositoryEndpoints.deleteRepository, async ({ caller, params }) => {
-      await repositories.remove(params.owner, params.repo, caller);
-      return { status: 204 };
     }),
-    handle(repositoryListEndpoints.listOwnRepositories, async ({ caller, query }) =>
-      toPage(await lists.listOwn(caller, query)),
-    ),
-    handle(repositoryListEndpoints.listUserRepositories, async ({ caller, params, query }) =>
-      toPage(await lists.listOf(params.username, query, caller)),
-    ),
-    handle(
-      repositoryListEndpoints.listOrganizationRepositories,
-      async ({ opened, caller, query }) =>
+    ...serve(repositoryEndpoints, {
+      getRepository: async ({ opened }) => toRepositoryView(await repositories.get(opened), urls),
+      getRepositoryById: async ({ caller, params }) =>
+        toRepositoryView(await repositories.getById(params.id, caller), urls),
+      editRepository: async ({ opened, caller, body }) =>
+        toRepositoryView(await repositories.edit(opened, toRepositoryEdits(body), caller), urls),
+      deleteRepository: ({ opened, caller }) => repositories.remove(opened, caller),
+    }),
+    ...serve(repositoryListEndpoints, {
+      listOwnRepositories: async ({ caller, query }) => toPage(await lists.listOwn(caller, query)),
+      listUserRepositories: async ({ caller, params, query }) =>
+        toPage(await lists.listOf(params.username, query, caller)),
+      listOrganizationRepositories: async ({ opened, caller, query }) =>
         toPage(await lists.listOfOrganization(opened, query, caller)),
-    ),
-    handle(repositoryListEndpoints.searchRepositories, async ({ caller, query }) => {
-      const search = toRepositorySearch(query);
-      const { body, total } = toPage(
-        search === undefined
-          ? { repositories: [], total: 0 }
-          : await lists.search(search, query, caller),
-      );
-      return { status: 200, body: { ok: true, data: body }, total };
+      searchRepositories: async ({ caller, query }) => {
+        const search = toRepositorySearch(query);
+        if (search === undefined) return answer({ ok: true, data: [] }, { total: 0 });
+        const { repositories: found, total } = await lists.search(search, query, caller);
+        const data = found.map((details) => toRepositoryView(details, urls));
+        return answer({ ok: true, data }, { total });
+      },
     }),
-    handle(transferEndpoints.transferRepository, async ({ caller, params, body }) => {
-      const transfer = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
-      const { details, isPending } = await transfers.start(params, caller, transfer);
-      return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) };
+    ...serve(transferEndpoints, {
+      transferRepository: async ({ opened, caller, body }) => {
+        const transfer = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
+        const { details, isPending } = await transfers.start(opened, caller, transfer);
+        return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) } as const;
+      },
+      acceptTransfer: async ({ opened, caller }) =>
+        toRepositoryView(await transfers.accept(opened, caller), urls),
+      rejectTransfer: async ({ opened, caller }) =>
+        toRepositoryView(await transfers.reject(opened, caller), urls),
     }),
-    handle(transferEndpoints.acceptTransfer, async ({ caller, params }) => ({
-      status: 202,
-      body: toRepositoryView(await transfers.accept(params, caller), urls),
-    })),
-    handle(transferEndpoints.rejectTransfer, async ({ caller, params }) => ({
-      status: 200,
-      body: toRepositoryView(await transfers.reject(params, caller), urls),
-    })),
-    handle(unadoptedEndpoints.listUnadopted, async ({ query }) => {
-      const { names, total } = await unadopted.list(query.query, query);
-      return { status: 200, body: [...names], total };
-    }),
-    handle(unadoptedEndpoints.adoptRepository, async ({ caller, params }) => {
-      await unadopted.adopt(params.owner, params.repo, caller.user);
-      return { status: 204 };
-    }),
-    handle(unadoptedEndpoints.deleteUnadopted, async ({ params }) => {
-      await unadopted.remove(params.owner, params.repo);
-      return { status: 204 };
+    ...serve(unadoptedEndpoints, {
+      listUnadopted: async ({ query }) => {
+        const { names, total } = await unadopted.list(query.query, query);
+        return page([...names], total);
+      },
+      adoptRepository: ({ caller, params }) =>
+        unadopted.adopt(params.owner, params.repo, caller.user),
+      deleteUnadopted: ({ params }) => unadopted.remove(params.owner, params.repo),
     }),
   ];
 
-  function toPage({ repositories: page, total }: RepositoryPage) {
-    return {
-      status: 200 as const,
-      body: page.map((details) => toRepositoryView(details, urls)),
+  async function createInOrganization({
+    opened,
+    caller,
+    body,
+  }: {
+    readonly opened: GrantedOrganization;
+    readonly caller: ForgeCaller;
+    readonly body: BodyOf<typeof newRepositoryEndpoints.createOrganizationRepository>;
+  }) {
+    const made = repositories.createInOrganization(opened, toCreateOptions(body), caller);
+    return toRepositoryView(await made, urls);
+  }
+
+  function toPage({ repositories: found, total }: RepositoryPage) {
+    return page(
+      found.map((details) => toRepositoryView(details, urls)),
       total,
-    };
+    );
   }
 }
 

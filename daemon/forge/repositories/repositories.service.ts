@@ -2,28 +2,23 @@ import type { Queries } from "../../../storage/engine/database.ts";
 import {
   deleteRepository,
   findRepositoryById,
-  findRepositoryByName,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { insertChore } from "../../../storage/tables/forge/repositories/moves.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import { findRepositoryRedirect } from "../../../storage/tables/forge/repositories/redirects.ts";
 import {
   isOfferedTo,
   listRepositoryMakers,
 } from "../../../storage/tables/forge/repositories/transfers.ts";
-import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
-import {
-  findUserById,
-  findUserByName,
-  type ForgeUser,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { GrantedOrganization } from "../opened.ts";
-import { movedTo, notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches } from "./access.ts";
+import type { GrantedOrganization, GrantedRepository } from "../opened.ts";
+import { notFound } from "../refusals.ts";
+import { repository as repositoryPermission } from "../../contract/permission.ts";
+import { findAccess, reaches } from "./access.ts";
+import { grantRepository, reopenRepository } from "./open-repository.ts";
 import {
   createRepository,
   type CreateRepositoryDeps,
@@ -84,47 +79,43 @@ export function createRepositoriesService(deps: RepositoriesDeps) {
       });
     },
 
-    /**
-     * Returns a repository that the caller may read. Refuses with `not_found`; a former name of the repository or of its
-     * owner redirects to the current one.
-     */
-    get,
+    /** Returns a repository with what its callers see of it. A pending transfer is for the recipient and administrators. */
+    get: (opened: GrantedRepository): Promise<RepositoryDetails> => loadDetails(db, opened),
 
-    /** Returns a repository as `get` does. */
+    /** Returns a repository as `get` does. Refuses with `not_found` one that the caller may not read. */
     async getById(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails> {
       const repository = await findRepositoryById(db, id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) throw notFound();
-      return get(owner.name, repository.name, caller);
+      const grant = { caller, permission: repositoryPermission("any", "read"), isChange: false };
+      return loadDetails(db, await grantRepository(db, { repository, owner }, grant));
     },
 
-    /**
-     * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
-     * not administer it with `forbidden`.
-     */
+    /** Changes a repository; see `editRepository`. */
     async edit(
-      ownerName: string,
-      name: string,
+      opened: GrantedRepository,
       edits: RepositoryEdits,
       caller: ForgeCaller,
     ): Promise<RepositoryDetails> {
-      const details = await get(ownerName, name, caller);
-      if (!reaches(details.access, "admin")) throw noAdministrator();
-      await editRepository(deps, details, edits, caller.user);
-      const repository = await findRepositoryById(db, details.repository.id);
+      const details = await loadDetails(db, opened);
+      await editRepository(deps, opened, edits, caller.user);
+      const repository = await findRepositoryById(db, opened.repository.id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) throw notFound();
       return { ...details, repository, owner };
     },
 
-    /**
-     * Deletes a repository; a job deletes its files. Refuses a caller who may not read it with `not_found`, and one who
-     * does not own it with `forbidden`.
-     */
-    async remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void> {
+    /** Makes a branch the default one. Refuses a caller who does not administer the repository with `forbidden`. */
+    setDefaultBranch: (
+      owned: OwnedRepository,
+      branch: string,
+      caller: ForgeCaller,
+    ): Promise<void> => editRepository(deps, owned, toDefaultBranchEdit(branch), caller.user),
+
+    /** Deletes a repository; a job deletes its files. */
+    async remove(opened: GrantedRepository, caller: ForgeCaller): Promise<void> {
       const path = await db.transaction(async (tx) => {
-        const { repository, owner, access } = await getFrom(tx, ownerName, name, caller);
-        if (!reaches(access, "owner")) throw notTheOwner();
+        const { repository, owner } = await reopenRepository(tx, opened);
         await emit(tx, "repository.deleted", { repository, owner, actor: caller.user });
         await deleteRepository(tx, repository.id);
         await insertChore(tx, { kind: "remove", path: repository.path, target: undefined });
@@ -149,40 +140,19 @@ export function createRepositoriesService(deps: RepositoriesDeps) {
     const access = await findAccess(db, made, actor);
     return { ...made, watchers, access, isSignedIn: true };
   }
-
-  function get(
-    ownerName: string,
-    name: string,
-    caller: ForgeCaller | undefined,
-  ): Promise<RepositoryDetails> {
-    return getFrom(db, ownerName, name, caller);
-  }
 }
 
-async function getFrom(
+async function loadDetails(
   db: Queries,
-  ownerName: string,
-  name: string,
-  caller: ForgeCaller | undefined,
+  { repository, owner, grant: { caller } }: GrantedRepository,
 ): Promise<RepositoryDetails> {
-  const path = { owner: ownerName, repo: name };
-  const { repository, owner } = await getOwned(
-    db,
-    path,
-    caller?.user,
-    (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
-  );
-  const owned = { repository, owner };
-  if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
-  const access = await findAccess(db, owned, caller?.user);
-  assertScope(caller?.scope, "read", { repository, owner });
+  // The permissions that a repository shows are those on its code.
+  const access = await findAccess(db, { repository, owner }, caller?.user);
   const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
   const isSignedIn = caller !== undefined;
-  // Only the recipient and the owner see a pending transfer.
-  const transfer =
-    reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
-      ? await findPendingTransfer(db, repository.id)
-      : undefined;
+  const seesTransfer =
+    reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)));
+  const transfer = seesTransfer ? await findPendingTransfer(db, repository.id) : undefined;
   const details = { repository, owner, watchers, access, isSignedIn, transfer };
   return (await withParents(db, [details], caller))[0] ?? details;
 }
@@ -206,74 +176,15 @@ export function assertMayBePrivate(
     throw new AppError("forbidden", "token scope is limited to public repos");
 }
 
-/** The refusal of a caller who may read a part of a repository but not write to it. */
-export const noWriter = (): AppError =>
-  new AppError("forbidden", "user should have a permission to write to a repo");
-
-/** The refusal of a caller who may read a repository but does not administer it. */
-export const notTheOwner = (): AppError =>
-  new AppError("forbidden", "user should be the owner of the repo");
-
-export const noAdministrator = (): AppError =>
-  new AppError(
-    "forbidden",
-    "user should be an owner or a collaborator with admin write of a repository",
-  );
-
-/**
- * Finds a repository by name without checking permissions. Refuses with `not_found`. A former name of the owner or of
- * the repository redirects to `toAddress` of the current name if the viewer may read the repository.
- */
-export async function getOwned(
-  db: Queries,
-  path: RepositoryPath,
-  viewer: ForgeUser | undefined,
-  toAddress: (current: RepositoryPath) => string,
-): Promise<OwnedRepository> {
-  const found = await findOwned(db, path);
-  if (found === undefined) throw notFound();
-  if (!found.isFormer) return found;
-  if (!reaches(await findAccess(db, found, viewer, "any"), "read")) throw notFound();
-  throw repositoryMoved(found, toAddress);
-}
-
-/** The redirect from a former name of a repository. */
-export function repositoryMoved(
-  { repository, owner }: OwnedRepository,
-  toAddress: (current: RepositoryPath) => string = (current) =>
-    `/api/v1/repos/${current.owner}/${current.repo}`,
-): AppError {
-  const names = { owner: owner.name, repo: repository.name };
-  const encoded = { owner: encodeURIComponent(names.owner), repo: encodeURIComponent(names.repo) };
-  return movedTo(toAddress(encoded), names);
-}
-
-/** The names of a repository in a path. */
-export interface RepositoryPath {
-  readonly owner: string;
-  readonly repo: string;
-}
-
-/** A repository, and whether it was found by a former name. */
-export interface FoundRepository extends OwnedRepository {
-  readonly isFormer: boolean;
-}
-
-/** Finds a repository by its current name or a former one, without checking permissions. */
-export async function findOwned(
-  db: Queries,
-  { owner: ownerName, repo }: RepositoryPath,
-): Promise<FoundRepository | undefined> {
-  const named = await findUserByName(db, ownerName);
-  const formerId = named === undefined ? await findRedirect(db, ownerName) : undefined;
-  const owner = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
-  if (owner === undefined) return undefined;
-  const current = await findRepositoryByName(db, owner.id, repo);
-  if (current !== undefined) return { repository: current, owner, isFormer: named === undefined };
-  const redirectedId = await findRepositoryRedirect(db, owner.id, repo);
-  const former =
-    redirectedId === undefined ? undefined : await findRepositoryById(db, redirectedId);
-  // The owner may have changed since the redirect was recorded.
-  const formerOwner = former && (await findUserById(db, former.ownerId));
-  return former && formerOwner && { repository: former, owner: formerOwner, isFormer: true };
+function toDefaultBranchEdit(defaultBranch: string): RepositoryEdits {
+  return {
+    name: undefined,
+    description: undefined,
+    website: undefined,
+    isPrivate: undefined,
+    isTemplate: undefined,
+    isArchived: undefined,
+    settings: {},
+    defaultBranch,
+  };
 }

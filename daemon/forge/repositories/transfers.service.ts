@@ -42,13 +42,13 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches } from "./access.ts";
-import { type AccessLevel } from "../opened.ts";
+import { findAccess, reaches } from "./access.ts";
+import type { GrantedRepository } from "../opened.ts";
 import { assertRoom } from "./create-repository.ts";
 import type { OwnedRepository, Emit } from "../events.ts";
 import { toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
-import { getOwned, notTheOwner, type RepositoryPath } from "./repositories.service.ts";
+import { reopenRepository } from "./open-repository.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
@@ -62,22 +62,18 @@ export interface TransfersDeps {
   readonly enqueue: Enqueue;
 }
 
-interface Opened extends OwnedRepository {
-  readonly access: AccessLevel;
-}
-
-/** Transfers of ownership. Every function throws `not_found` when the caller may not read the repository. */
+/** Transfers of ownership. */
 export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDeps) {
   return {
     /**
      * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
      * with the right to create repositories in the organization. Otherwise offers it and returns `isPending`. Refuses
-     * with `forbidden` a caller who does not own it, teams of another organization, and a new owner with the maximum number
+     * with `forbidden` teams of another organization, and a new owner with the maximum number
      * of repositories; with `not_found` an unknown or
      * hidden new owner; with `conflict` a pending transfer; with `unprocessable` a taken name and unknown teams.
      */
     async start(
-      path: RepositoryPath,
+      place: GrantedRepository,
       caller: ForgeCaller,
       {
         newOwner,
@@ -99,15 +95,14 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
           return { id: opened.repository.id, isPending: false };
         })
         .catch((error: unknown) => {
-          throw toTaken(error, newOwner, path.repo);
+          throw toTaken(error, newOwner, place.repository.name);
         });
       if (!isPending) await moves.complete(id);
       return { details: await loadDetails(id, caller), isPending };
 
       /** Checks everything about the transfer that the database knows. */
       async function prepare(queries: Queries) {
-        const opened = await open(queries, path, caller, "/transfer");
-        if (!reaches(opened.access, "owner")) throw notTheOwner();
+        const opened = await reopenRepository(queries, place);
         const recipient = await findRecipient(queries, newOwner, actor);
         await assertTeams(queries, recipient, teamIds);
         if ((await findTransfer(queries, opened.repository.id)) !== undefined)
@@ -121,7 +116,7 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
      * Accepts an offer. Refuses with `forbidden` a caller who is not the recipient, and a recipient with the maximum
      * number of repositories.
      */
-    async accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails> {
+    async accept(place: GrantedRepository, caller: ForgeCaller): Promise<RepositoryDetails> {
       await assertFolderFree(await prepare(db));
       const id = await db
         .transaction(async (tx) => {
@@ -130,13 +125,13 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
           return opened.repository.id;
         })
         .catch((error: unknown) => {
-          throw toTaken(error, "the new owner", path.repo);
+          throw toTaken(error, "the new owner", place.repository.name);
         });
       await moves.complete(id);
       return loadDetails(id, caller);
 
       async function prepare(queries: Queries) {
-        const opened = await open(queries, path, caller, "/transfer/accept");
+        const opened = await reopenRepository(queries, place);
         const transfer = await findTransfer(queries, opened.repository.id);
         const recipient = transfer && (await findUserById(queries, transfer.recipientId));
         if (transfer === undefined || recipient === undefined) throw notFound();
@@ -149,9 +144,9 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
     },
 
     /** Rejects or withdraws an offer. Its recipient and the owner of the repository may do this. */
-    reject: (path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails> =>
+    reject: (place: GrantedRepository, caller: ForgeCaller): Promise<RepositoryDetails> =>
       db.transaction(async (tx) => {
-        const opened = await open(tx, path, caller, "/transfer/reject");
+        const opened = await reopenRepository(tx, place);
         const { repository, owner, access } = opened;
         const { id } = repository;
         if ((await findTransfer(tx, id)) === undefined) throw notFound();
@@ -180,7 +175,7 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
     opened,
     recipient,
   }: {
-    readonly opened: Opened;
+    readonly opened: OwnedRepository;
     readonly recipient: ForgeUser;
   }): Promise<void> {
     const { name } = opened.repository;
@@ -195,7 +190,7 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
 
   async function offer(
     tx: Transaction,
-    { repository, owner }: Opened,
+    { repository, owner }: OwnedRepository,
     { recipient, teamIds }: { readonly recipient: ForgeUser; readonly teamIds: readonly TeamId[] },
     actor: ForgeUser,
   ): Promise<void> {
@@ -211,7 +206,7 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
   /** Changes the owner in the row. The files are moved after the commit; recovery at startup completes it after a crash. */
   async function hand(
     tx: Transaction,
-    { repository, owner: former }: Opened,
+    { repository, owner: former }: OwnedRepository,
     owner: ForgeUser,
     {
       actor,
@@ -243,21 +238,6 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
     if (current !== undefined)
       await emit(tx, "repository.transferred", { repository: current, owner, former, actor });
   }
-}
-
-async function open(
-  queries: Queries,
-  path: RepositoryPath,
-  caller: ForgeCaller,
-  rest: string,
-): Promise<Opened> {
-  const toAddress = (current: RepositoryPath) =>
-    `/api/v1/repos/${current.owner}/${current.repo}${rest}`;
-  const { repository, owner } = await getOwned(queries, path, caller.user, toAddress);
-  const access = await findAccess(queries, { repository, owner }, caller.user, "any");
-  if (!reaches(access, "read")) throw notFound();
-  assertScope(caller.scope, "write", { repository, owner });
-  return { repository, owner, access };
 }
 
 async function findRecipient(

@@ -13,6 +13,7 @@ import type { VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import type { VaultSession } from "../../../storage/tables/vault/sessions.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
 import { assertNever } from "../../errors.ts";
+import { answer } from "../../http/serve.ts";
 import type { Preferences } from "./profile.service.ts";
 import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
 import type { IssuedTokens } from "./session-issue.ts";
@@ -46,12 +47,9 @@ export function signInAnswer(outcome: SignInOutcome) {
     case "signed_in":
       return tokensAnswer(outcome.tokens);
     case "password_change_required":
-      return {
-        status: 200,
-        body: { requires_password_change: true, user_id: outcome.userId },
-      } as const;
+      return { requires_password_change: true as const, user_id: outcome.userId };
     case "totp_required":
-      return { status: 200, body: { requires_totp: true } } as const;
+      return { requires_totp: true as const };
     default:
       return assertNever(outcome);
   }
@@ -59,54 +57,27 @@ export function signInAnswer(outcome: SignInOutcome) {
 
 /** The response with new tokens: the access token in the body, the refresh token in the cookie. */
 export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }: IssuedTokens) {
-  return {
-    status: 200,
-    body: {
-      access_token: accessToken,
-      user: toSignedInUser(user),
-    } satisfies z.output<typeof signedInSchema>,
+  const body: z.output<typeof signedInSchema> = {
+    access_token: accessToken,
+    user: toSignedInUser(user),
+  };
+  return answer(body, {
     headers: { "Set-Cookie": setRefreshCookie(refreshToken, refreshSeconds) },
-  } as const;
+  });
 }
 
 /** The response to a sign-out, which always clears the cookie. */
 export function signedOutAnswer() {
-  return {
-    status: 200,
-    body: { message: "Signed out." },
-    headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE },
-  } as const;
+  return answer({ message: "Signed out." }, { headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE } });
 }
 
 /** The response to a sign-out of every session, with their count. */
 export function signedOutAllAnswer(count: number) {
   const sessions = count === 1 ? "1 session" : `${count} sessions`;
-  return {
-    status: 200,
-    body: { message: `Signed out of ${sessions}.`, sessions_revoked: count },
-    headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE },
-  } as const;
-}
-
-/** The response to a change of the password. */
-export function passwordChangedAnswer(sessionsRevoked: number) {
-  return {
-    status: 200,
-    body: { message: "Password changed.", sessions_revoked: sessionsRevoked },
-  } as const;
-}
-
-/** The response to a request for a reset link; it does not reveal whether an account has the address. */
-export function resetRequestedAnswer() {
-  return {
-    status: 202,
-    body: { message: "If an account with this address exists, a link was sent to it." },
-  } as const;
-}
-
-/** The response to a password reset. */
-export function passwordResetAnswer() {
-  return { status: 200, body: { message: "Password updated. Please sign in." } } as const;
+  return answer(
+    { message: `Signed out of ${sessions}.`, sessions_revoked: count },
+    { headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE } },
+  );
 }
 
 /** Converts a setup for an authenticator app. */
@@ -120,19 +91,6 @@ export function toTotpEnrolment(enrolment: Awaited<ReturnType<Totp["enable"]>>) 
     backup_codes: [...enrolment.backupCodes],
     sessions_revoked: enrolment.sessionsRevoked,
   };
-}
-
-/** The response to turning the second factor off. */
-export function totpDisabledAnswer(sessionsRevoked: number) {
-  return {
-    status: 200,
-    body: { message: "TOTP disabled.", sessions_revoked: sessionsRevoked },
-  } as const;
-}
-
-/** The response to revoking one session. */
-export function sessionEndedAnswer() {
-  return { status: 200, body: { message: "Session revoked." } } as const;
 }
 
 /** Converts a session for its owner. */
@@ -163,15 +121,12 @@ export function toMachineToken(token: MachineToken): z.output<typeof machineToke
   };
 }
 
-/** The response to the creation of a token, the only one with its secret. */
-export function tokenCreatedAnswer(created: {
+/** Converts a new token for scripts, in the only response with its secret. */
+export function toNewMachineToken(created: {
   readonly token: MachineToken;
   readonly secret: string;
 }) {
-  return {
-    status: 201,
-    body: { ...toMachineToken(created.token), token: created.secret },
-  } as const;
+  return { ...toMachineToken(created.token), token: created.secret };
 }
 
 /** The caller's preferences. */

@@ -1,32 +1,28 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
 import { aiConfigEndpoints } from "../../contract/vault/ai-config.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import { toConfigView } from "./ai.view.ts";
 import type { AiConfig, ProviderChanges } from "./ai-config.service.ts";
 
 /** Routes of `/api/admin/ai-config`. */
 export const aiRoutes = (config: AiConfig): Route[] => [
-  handle(aiConfigEndpoints.viewAiConfig, async () => ({
-    status: 200,
-    body: toConfigView(await config.list()),
-  })),
-  handle(aiConfigEndpoints.setAiConfig, async ({ caller, body }) => {
-    const changes = { ...toChanges(body), isActive: body.is_active };
-    return { status: 200, body: toConfigView(await config.set(caller, changes)) };
-  }),
-  handle(aiConfigEndpoints.listAiModels, async ({ query }) => {
-    const models = (await config.listModels(query.provider_id)).map((id) => ({ id }));
-    return { status: 200, body: { models } };
-  }),
-  handle(aiConfigEndpoints.testAiConnection, async ({ body }) => {
-    const result = await config.test(toChanges(body));
-    return {
-      status: 200,
-      body: result.ok
+  ...serve(aiConfigEndpoints, {
+    viewAiConfig: async () => toConfigView(await config.list()),
+    setAiConfig: async ({ caller, body }) => {
+      const changes = { ...toChanges(body), isActive: body.is_active };
+      return toConfigView(await config.set(caller, changes));
+    },
+    listAiModels: async ({ query }) => {
+      const models = (await config.listModels(query.provider_id)).map((id) => ({ id }));
+      return { models };
+    },
+    testAiConnection: async ({ body }) => {
+      const result = await config.test(toChanges(body));
+      return result.ok
         ? { ok: true, error_code: null, message: "The provider answers." }
-        : { ok: false, error_code: result.code, message: result.message },
-    };
+        : { ok: false, error_code: result.code, message: result.message };
+    },
   }),
 ];
 

@@ -37,11 +37,10 @@ export function toDocumentView({ document, topics }: DocumentDetail) {
 }
 
 /** A document as its owner sees it. */
-export function toDocumentReply<S extends 200 | 201>(status: S, detail: DocumentDetail) {
+export function toOwnDocumentView(detail: DocumentDetail) {
   const { extractedText } = detail;
   const view = toDocumentView(detail);
-  const body = extractedText === undefined ? view : { ...view, extracted_text: extractedText };
-  return { status, body } as const;
+  return extractedText === undefined ? view : { ...view, extracted_text: extractedText };
 }
 
 /** One page of a list. */
@@ -53,7 +52,7 @@ export function toDocumentPage(
     ...toDocumentView(detail),
     snippet: detail.snippet ?? null,
   }));
-  return { status: 200, body: toPage(items, total, page) } as const;
+  return toPage(items, total, page);
 }
 
 /** One page of the audit records of a document. Addresses of other people are not shown. */
@@ -68,15 +67,14 @@ export function toEventPage(
     metadata,
     created_at: toTime(createdAt),
   }));
-  return { status: 200, body: toPage(items, total, page) } as const;
+  return toPage(items, total, page);
 }
 
 /** The answer to a deletion; a provider that failed is not an error. */
-export function toDeletionReply(isDeleted: boolean) {
-  const body = isDeleted
+export function toDeletionView(isDeleted: boolean) {
+  return isDeleted
     ? ({ success: true } as const)
     : ({ success: false, cloud_delete_failed: true } as const);
-  return { status: 200, body } as const;
 }
 
 /** One page of the trash. */
@@ -89,7 +87,7 @@ export function toTrashPage(
     deleted_at: toTime(deletedAt),
     expires_at: toTime(expiresAt),
   }));
-  return { status: 200, body: toPage(items, total, page) } as const;
+  return toPage(items, total, page);
 }
 
 /** One page of the contents of a document. */
@@ -103,7 +101,7 @@ export function toVersionPage(versions: readonly VersionDetail[], request: PageR
     sha256: version.sha256,
     created_at: toTime(version.createdAt),
   }));
-  return { status: 200, body: toPage(items, versions.length, request) } as const;
+  return toPage(items, versions.length, request);
 }
 
 /** Replaces the content of a document by that of a request, and returns the answer. */
@@ -113,7 +111,8 @@ export async function toReplacementReply(
   replace: (replacement: Replacement) => Promise<DocumentDetail>,
 ) {
   const replacement = readReplacement(content, headers);
-  if (replacement !== undefined) return toDocumentReply(200, await replace(replacement));
+  if (replacement !== undefined)
+    return { status: 200, body: toOwnDocumentView(await replace(replacement)) } as const;
   content.resume();
   return preconditionRequired;
 }
@@ -143,17 +142,14 @@ function readReplacement(content: Readable, headers: IncomingHttpHeaders): Repla
 const UNTOLD_TYPES = new Set(["application/octet-stream", "application/x-www-form-urlencoded"]);
 
 /** The answer to a request for an upload address. */
-export function toUploadAddressReply(address: UploadAddress, publicUrl: string) {
+export function toUploadAddressView(address: UploadAddress, publicUrl: string) {
   return {
-    status: 201,
-    body: {
-      document_id: address.documentId,
-      upload_url: `${publicUrl}/api/documents/uploads/${address.ticket}`,
-      method: "PUT",
-      headers: { "Content-Type": address.contentType },
-      expires_at: toTime(address.expiresAt),
-    },
-  } as const;
+    document_id: address.documentId,
+    upload_url: `${publicUrl}/api/documents/uploads/${address.ticket}`,
+    method: "PUT" as const,
+    headers: { "Content-Type": address.contentType },
+    expires_at: toTime(address.expiresAt),
+  };
 }
 
 /**

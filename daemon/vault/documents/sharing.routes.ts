@@ -2,7 +2,7 @@ import { shareInvitationEndpoints } from "../../contract/vault/invitations.ts";
 import { shareEndpoints } from "../../contract/vault/shares.ts";
 import { topicEndpoints } from "../../contract/vault/topics.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle, serve } from "../handle.ts";
+import { serve } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
 import type { Invitations } from "./invitations.service.ts";
 import {
@@ -48,24 +48,17 @@ export const invitationRoutes = (invitations: Invitations): Route[] =>
 
 /** Routes of `/api/topics` and `/api/admin/topics`. */
 export const topicRoutes = (topics: Topics): Route[] => [
-  handle(topicEndpoints.listTopics, async ({ caller }) => {
-    const items = (await topics.list(caller)).map(toTopicView);
-    return { status: 200, body: { items, total: items.length } };
-  }),
-  handle(topicEndpoints.createTopic, async ({ caller, body }) => ({
-    status: 201,
-    body: toTopicView(await topics.create(caller, body, "caller")),
-  })),
-  handle(topicEndpoints.createSystemTopic, async ({ caller, body }) => ({
-    status: 201,
-    body: toTopicView(await topics.create(caller, body, "system")),
-  })),
-  handle(topicEndpoints.updateTopic, async ({ caller, params, body }) => ({
-    status: 200,
-    body: toTopicView(await topics.update(caller, params.topic_id, body)),
-  })),
-  handle(topicEndpoints.deleteTopic, async ({ caller, params }) => {
-    await topics.remove(caller, params.topic_id);
-    return { status: 204 };
+  ...serve(topicEndpoints, {
+    listTopics: async ({ caller }) => {
+      const items = (await topics.list(caller)).map(toTopicView);
+      return { items, total: items.length };
+    },
+    createTopic: async ({ caller, body }) =>
+      toTopicView(await topics.create(caller, body, "caller")),
+    createSystemTopic: async ({ caller, body }) =>
+      toTopicView(await topics.create(caller, body, "system")),
+    updateTopic: async ({ caller, params, body }) =>
+      toTopicView(await topics.update(caller, params.topic_id, body)),
+    deleteTopic: ({ caller, params }) => topics.remove(caller, params.topic_id),
   }),
 ];

@@ -1,8 +1,9 @@
 import { uploadSessionEndpoints } from "../../contract/vault/upload-sessions.ts";
 import type { Route } from "../../http/handle.ts";
+import { reply } from "../../http/serve.ts";
 import { readPart } from "../cloud/resumable/resumable.view.ts";
-import { handle } from "../handle.ts";
-import { toDocumentReply } from "./documents.view.ts";
+import { serve } from "../handle.ts";
+import { toOwnDocumentView } from "./documents.view.ts";
 import type {
   SessionAppendResult,
   SessionCompleteResult,
@@ -12,21 +13,15 @@ import type {
 
 /** Routes of documents that are sent in parts. */
 export const uploadSessionRoutes = (sessions: UploadSessions): Route[] => [
-  handle(uploadSessionEndpoints.beginDocumentUpload, async ({ caller, body }) => ({
-    status: 201,
-    body: toProgress(await sessions.begin(caller, body)),
-  })),
-  handle(
-    uploadSessionEndpoints.appendDocumentUpload,
-    async ({ caller, params, body, request: { headers } }) =>
-      toAppendReply(await sessions.append(caller, params.upload_id, readPart(body, headers))),
-  ),
-  handle(uploadSessionEndpoints.completeDocumentUpload, async ({ caller, params, body }) =>
-    toCompleteReply(await sessions.complete(caller, params.upload_id, body.sha256)),
-  ),
-  handle(uploadSessionEndpoints.cancelDocumentUpload, async ({ caller, params }) => {
-    await sessions.cancel(caller, params.upload_id);
-    return { status: 204 };
+  ...serve(uploadSessionEndpoints, {
+    beginDocumentUpload: async ({ caller, body }) => toProgress(await sessions.begin(caller, body)),
+    appendDocumentUpload: async ({ caller, params, body, request: { headers } }) =>
+      reply(
+        toAppendReply(await sessions.append(caller, params.upload_id, readPart(body, headers))),
+      ),
+    completeDocumentUpload: async ({ caller, params, body }) =>
+      reply(toCompleteReply(await sessions.complete(caller, params.upload_id, body.sha256))),
+    cancelDocumentUpload: ({ caller, params }) => sessions.cancel(caller, params.upload_id),
   }),
 ];
 
@@ -47,6 +42,6 @@ function toAppendReply(result: SessionAppendResult) {
 
 function toCompleteReply(result: SessionCompleteResult) {
   return result.kind === "created"
-    ? toDocumentReply(201, result.detail)
+    ? ({ status: 201, body: toOwnDocumentView(result.detail) } as const)
     : ({ status: 409, body: { kind: "conflict", reason: result.kind } } as const);
 }

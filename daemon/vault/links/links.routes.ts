@@ -1,6 +1,7 @@
 import { linkEndpoints, linkPageEndpoints } from "../../contract/vault/links.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle, serve } from "../handle.ts";
+import { reply } from "../../http/serve.ts";
+import { serve } from "../handle.ts";
 import { toPage, toPageRequest } from "../page.ts";
 import type { LinkVisitors } from "./link-visitors.ts";
 import { toLinkView } from "./links.view.ts";
@@ -31,28 +32,23 @@ export function linkRoutes({ links, visitors, publicUrl, clock }: LinkRoutesDeps
         show(await links.update(caller, params.link_id, body)),
       deleteLink: ({ caller, params }) => links.revoke(caller, params.link_id),
     }),
-    handle(linkPageEndpoints.openLink, ({ params, request }) =>
-      visitors.open(params.secret, request),
-    ),
-    handle(linkPageEndpoints.unlockLink, ({ params, body, request }) => {
-      body.file?.stream.resume();
-      return visitors.unlock("download", params.secret, request, body.fields.password);
+    ...serve(linkPageEndpoints, {
+      openLink: async ({ params, request }) => reply(await visitors.open(params.secret, request)),
+      unlockLink: ({ params, body, request }) => {
+        body.file?.stream.resume();
+        return visitors.unlock("download", params.secret, request, body.fields.password);
+      },
+      downloadLink: ({ params, request }) =>
+        visitors.sendFile(params.secret, request, "attachment"),
+      previewLink: ({ params, request }) => visitors.sendFile(params.secret, request, "inline"),
+      openUploadLink: async ({ params, request }) =>
+        reply(await visitors.openUpload(params.secret, request)),
+      unlockUploadLink: ({ params, body, request }) => {
+        body.file?.stream.resume();
+        return visitors.unlock("upload", params.secret, request, body.fields.password);
+      },
+      sendToLink: async ({ params, body, request }) =>
+        reply(await visitors.receive(params.secret, request, body)),
     }),
-    handle(linkPageEndpoints.downloadLink, ({ params, request }) =>
-      visitors.sendFile(params.secret, request, "attachment"),
-    ),
-    handle(linkPageEndpoints.previewLink, ({ params, request }) =>
-      visitors.sendFile(params.secret, request, "inline"),
-    ),
-    handle(linkPageEndpoints.openUploadLink, ({ params, request }) =>
-      visitors.openUpload(params.secret, request),
-    ),
-    handle(linkPageEndpoints.unlockUploadLink, ({ params, body, request }) => {
-      body.file?.stream.resume();
-      return visitors.unlock("upload", params.secret, request, body.fields.password);
-    }),
-    handle(linkPageEndpoints.sendToLink, ({ params, body, request }) =>
-      visitors.receive(params.secret, request, body),
-    ),
   ];
 }

@@ -8,7 +8,7 @@ export function toSearchPage(
   { results, total }: { readonly results: readonly SearchResult[]; readonly total: number },
   page: PageRequest,
 ) {
-  return { status: 200, body: toPage(results.map(toResult), total, page) } as const;
+  return toPage(results.map(toResult), total, page);
 }
 
 function toResult(result: SearchResult) {

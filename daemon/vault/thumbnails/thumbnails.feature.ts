@@ -4,7 +4,7 @@ import { documentEndpoints } from "../../contract/vault/documents.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import type { DocumentBytes } from "../documents/documents.service.ts";
 import type { VaultFeature } from "../feature.ts";
-import { handle } from "../handle.ts";
+import { serveSome } from "../handle.ts";
 import { createThumbnailDrawer } from "./thumbnail-drawer.ts";
 import { createThumbnails, type ThumbnailsDeps } from "./thumbnails.service.ts";
 
@@ -16,11 +16,10 @@ export function createVaultThumbnails(deps: VaultThumbnailsDeps) {
   const drawer = createThumbnailDrawer(deps.drawing);
   const thumbnails = createThumbnails({ ...deps, drawer });
   return {
-    routes: [
-      handle(documentEndpoints.getDocumentThumbnail, async ({ caller, params }) =>
+    routes: serveSome(documentEndpoints, {
+      getDocumentThumbnail: async ({ caller, params }) =>
         toThumbnailAnswer(await thumbnails.get(caller, params.document_id)),
-      ),
-    ],
+    }),
     close: () => drawer.close(),
   } satisfies VaultFeature;
 }

@@ -13,6 +13,7 @@ export const transferEndpoints = resource(
     path: "/api/v1/repos/:owner/:repo/transfer",
     params: repositoryParams,
     gate: forgeUser("repository"),
+    on: repository("any", "read"),
     acceptsArchived: true,
   },
   ({ operation }) => ({

@@ -7,7 +7,7 @@ import {
 } from "../../../contract/forge/actions/runners.ts";
 import type { Route } from "../../../http/handle.ts";
 import { answer } from "../../../http/serve.ts";
-import { handle, serve } from "../../handle.ts";
+import { serve, serveSome } from "../../handle.ts";
 import type { GrantedPlace } from "../../organizations/places.ts";
 import type { PageWindow } from "../../page-window.ts";
 import { toRunnerView } from "../actions.view.ts";
@@ -38,25 +38,18 @@ export function runnerRoutes({ runners }: { readonly runners: Runners }): Route[
       runners.delete(reopenLevel(opened), params.runner_id),
   };
   return [
-    handle(adminActionEndpoints.listRunners, async ({ query }) => {
-      const { runners: found, total } = await runners.list(undefined, query);
-      return { status: 200, body: { runners: found.map(toRunnerView), total_count: total } };
-    }),
-    handle(adminActionEndpoints.createRegistrationToken, async ({ query }) => ({
-      status: 200,
-      body: { token: await runners.getToken(reopenLevel(undefined), query.renew) },
-    })),
-    handle(adminActionEndpoints.getRunner, async ({ params }) => ({
-      status: 200,
-      body: toRunnerView(await runners.get(undefined, params.runner_id)),
-    })),
-    handle(adminActionEndpoints.editRunner, async ({ params, body }) => ({
-      status: 200,
-      body: toRunnerView(await runners.edit(undefined, params.runner_id, body.disabled)),
-    })),
-    handle(adminActionEndpoints.deleteRunner, async ({ params }) => {
-      await runners.delete(undefined, params.runner_id);
-      return { status: 204 };
+    ...serveSome(adminActionEndpoints, {
+      listRunners: async ({ query }) => {
+        const { runners: found, total } = await runners.list(undefined, query);
+        return { runners: found.map(toRunnerView), total_count: total };
+      },
+      createRegistrationToken: async ({ query }) => ({
+        token: await runners.getToken(reopenLevel(undefined), query.renew),
+      }),
+      getRunner: async ({ params }) => toRunnerView(await runners.get(undefined, params.runner_id)),
+      editRunner: async ({ params, body }) =>
+        toRunnerView(await runners.edit(undefined, params.runner_id, body.disabled)),
+      deleteRunner: ({ params }) => runners.delete(undefined, params.runner_id),
     }),
     ...serve(repositoryRunners, ofLevel),
     ...serve(organizationRunners, ofLevel),

@@ -12,7 +12,7 @@ import {
 import { writeIfPossible } from "../../../utilities/within.ts";
 import type { ActingUser, ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
-import { findOwned, type RepositoryPath } from "../../repositories/repositories.service.ts";
+import { findOwned, type RepositoryPath } from "../../repositories/find-repository.ts";
 import type { KeyId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The user name of every client; the key identifies the account. */

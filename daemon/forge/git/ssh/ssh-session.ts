@@ -5,7 +5,7 @@ import type { AppError } from "../../../errors.ts";
 import { toRefusal } from "../../../http/replies.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import type { RepositoryPath } from "../../repositories/repositories.service.ts";
+import type { RepositoryPath } from "../../repositories/find-repository.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
 import type { TransferRequest } from "../transfer-access.ts";
 import { parseSshCommand, type SshCommand } from "./ssh-command.ts";

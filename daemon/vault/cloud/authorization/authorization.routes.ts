@@ -1,27 +1,29 @@
 import { cloudConnectionEndpoints } from "../../../contract/vault/cloud/connections.ts";
 import type { Route, ServerRequest } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { reply } from "../../../http/serve.ts";
+import { serveSome } from "../../handle.ts";
 import type { CloudAuthorization } from "./authorization.service.ts";
-import { toCallbackReply, toOpenedReply, toStartReply } from "./authorization.view.ts";
+import { toCallbackReply, toOpenedReply, toStartView } from "./authorization.view.ts";
 
 /** Routes of signing in at vendors. */
 export const authorizationRoutes = (authorization: CloudAuthorization): Route[] => [
-  handle(cloudConnectionEndpoints.authorize, async ({ caller, params, query }) =>
-    toStartReply(await authorization.start(caller, params.provider, query)),
-  ),
-  handle(cloudConnectionEndpoints.openAuthorization, async ({ params }) =>
-    toOpenedReply(await authorization.bind(params.ticket)),
-  ),
-  handle(cloudConnectionEndpoints.finishAuthorization, async ({ params, query, request }) =>
-    toCallbackReply(
-      await authorization.accept(params.provider, { ...query, cookie: cookieReader(request) }),
-    ),
-  ),
-  handle(cloudConnectionEndpoints.confirmAuthorization, async ({ params, body, request }) => {
-    body.file?.stream.resume();
-    const { address } = request;
-    const confirmed = { ...body.fields, cookie: cookieReader(request), address };
-    return toCallbackReply(await authorization.confirm(params.provider, confirmed));
+  ...serveSome(cloudConnectionEndpoints, {
+    authorize: async ({ caller, params, query }) =>
+      toStartView(await authorization.start(caller, params.provider, query)),
+    openAuthorization: async ({ params }) =>
+      reply(await toOpenedReply(await authorization.bind(params.ticket))),
+    finishAuthorization: async ({ params, query, request }) =>
+      reply(
+        await toCallbackReply(
+          await authorization.accept(params.provider, { ...query, cookie: cookieReader(request) }),
+        ),
+      ),
+    confirmAuthorization: async ({ params, body, request }) => {
+      body.file?.stream.resume();
+      const { address } = request;
+      const confirmed = { ...body.fields, cookie: cookieReader(request), address };
+      return reply(await toCallbackReply(await authorization.confirm(params.provider, confirmed)));
+    },
   }),
 ];
 

@@ -1,17 +1,14 @@
 import { createOauthConfirmPage, createOauthPage, type OauthOutcome } from "./oauth-pages.tsx";
 import type { BoundSignIn } from "./authorization.service.ts";
 
-export function toStartReply({
+export function toStartView({
   url,
   expiresAt,
 }: {
   readonly url: string;
   readonly expiresAt: number;
 }) {
-  return {
-    status: 200,
-    body: { authorization_url: url, expires_at: new Date(expiresAt).toISOString() },
-  } as const;
+  return { authorization_url: url, expires_at: new Date(expiresAt).toISOString() };
 }
 
 /** The redirect to the vendor with the cookie that binds the sign-in to this browser. */

@@ -1,6 +1,6 @@
 import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { serveSome } from "../../handle.ts";
 import type { BatchDownloads } from "./batch-downloads.service.ts";
 import type { BatchFolders } from "./batch-folders.service.ts";
 import type { BatchListings } from "./batch-listings.service.ts";
@@ -25,21 +25,23 @@ export const batchRoutes = ({
   readonly batchListings: BatchListings;
   readonly batchFolders: BatchFolders;
 }): Route[] => [
-  handle(cloudItemEndpoints.createFolderBatch, async ({ caller, params, body }) =>
-    toCreateFolderBatchAnswer(await batchFolders.begin(caller, params.connection_id, body.folders)),
-  ),
-  handle(cloudItemEndpoints.uploadBatch, async ({ caller, params, body }) =>
-    toUploadBatchAnswer(await batchUploads.begin(caller, params.connection_id, body)),
-  ),
-  handle(cloudItemEndpoints.replaceBatch, async ({ caller, params, body }) =>
-    toReplaceBatchAnswer(await batchUploads.beginReplacing(caller, params.connection_id, body)),
-  ),
-  handle(cloudItemEndpoints.downloadBatch, async ({ caller, params, body }) =>
-    toDownloadBatchAnswer(await batchDownloads.begin(caller, params.connection_id, body.item_ids)),
-  ),
-  handle(cloudItemEndpoints.listBatch, async ({ caller, params, body }) => {
-    const { parent_refs: parentRefs, refresh } = body;
-    const request = { parentRefs, refresh };
-    return toListBatchAnswer(await batchListings.begin(caller, params.connection_id, request));
+  ...serveSome(cloudItemEndpoints, {
+    createFolderBatch: async ({ caller, params, body }) =>
+      toCreateFolderBatchAnswer(
+        await batchFolders.begin(caller, params.connection_id, body.folders),
+      ),
+    uploadBatch: async ({ caller, params, body }) =>
+      toUploadBatchAnswer(await batchUploads.begin(caller, params.connection_id, body)),
+    replaceBatch: async ({ caller, params, body }) =>
+      toReplaceBatchAnswer(await batchUploads.beginReplacing(caller, params.connection_id, body)),
+    downloadBatch: async ({ caller, params, body }) =>
+      toDownloadBatchAnswer(
+        await batchDownloads.begin(caller, params.connection_id, body.item_ids),
+      ),
+    listBatch: async ({ caller, params, body }) => {
+      const { parent_refs: parentRefs, refresh } = body;
+      const request = { parentRefs, refresh };
+      return toListBatchAnswer(await batchListings.begin(caller, params.connection_id, request));
+    },
   }),
 ];

@@ -1,6 +1,6 @@
 import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { serveSome } from "../../handle.ts";
 import type { CloudBytes } from "./bytes.service.ts";
 import { createDownloadAnswers, toPreviewAnswer } from "./bytes.view.ts";
 
@@ -9,10 +9,10 @@ export const bytesRoutes = (
   bytes: CloudBytes,
   toDownloadAnswer = createDownloadAnswers(),
 ): Route[] => [
-  handle(cloudItemEndpoints.previewItem, async ({ caller, params }) =>
-    toPreviewAnswer(params, await bytes.preview(caller, params)),
-  ),
-  handle(cloudItemEndpoints.downloadItem, async ({ caller, params }) =>
-    toDownloadAnswer(await bytes.download(caller, params)),
-  ),
+  ...serveSome(cloudItemEndpoints, {
+    previewItem: async ({ caller, params }) =>
+      toPreviewAnswer(params, await bytes.preview(caller, params)),
+    downloadItem: async ({ caller, params }) =>
+      toDownloadAnswer(await bytes.download(caller, params)),
+  }),
 ];

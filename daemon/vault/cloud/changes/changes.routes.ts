@@ -1,6 +1,7 @@
 import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { reply } from "../../../http/serve.ts";
+import { serveSome } from "../../handle.ts";
 import type { CloudChanges } from "./changes.service.ts";
 import type { CloudUploads } from "./uploads.service.ts";
 import {
@@ -24,32 +25,36 @@ export const changeRoutes = ({
   readonly uploads: CloudUploads;
   readonly replacements: CloudReplacements;
 }): Route[] => [
-  handle(cloudItemEndpoints.createFolder, async ({ caller, params, body }) =>
-    toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body)),
-  ),
-  handle(cloudItemEndpoints.renameItem, async ({ caller, params, body }) =>
-    toRenameReply(await changes.rename(caller, params, body)),
-  ),
-  handle(cloudItemEndpoints.moveItem, async ({ caller, params, body }) =>
-    toMoveReply(await changes.move(caller, params, body)),
-  ),
-  handle(cloudItemEndpoints.deleteItem, async ({ caller, params, request }) =>
-    toDeleteReply(await changes.delete(caller, params, { ifMatch: request.headers["if-match"] })),
-  ),
-  handle(
-    cloudItemEndpoints.uploadItem,
-    async ({ caller, params, body }) => {
-      const upload = readUpload(body);
-      return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
+  ...serveSome(cloudItemEndpoints, {
+    createFolder: async ({ caller, params, body }) =>
+      reply(toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body))),
+    renameItem: async ({ caller, params, body }) =>
+      reply(toRenameReply(await changes.rename(caller, params, body))),
+    moveItem: async ({ caller, params, body }) =>
+      reply(toMoveReply(await changes.move(caller, params, body))),
+    deleteItem: async ({ caller, params, request }) =>
+      reply(
+        toDeleteReply(
+          await changes.delete(caller, params, { ifMatch: request.headers["if-match"] }),
+        ),
+      ),
+    uploadItem: {
+      admit: async ({ caller, params }) => {
+        await uploads.admit(caller, params.connection_id);
+        return undefined;
+      },
+      handle: async ({ caller, params, body }) => {
+        const upload = readUpload(body);
+        return reply(
+          toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name),
+        );
+      },
     },
-    async ({ caller, params }) => {
-      await uploads.admit(caller, params.connection_id);
-      return undefined;
-    },
-  ),
-  handle(cloudItemEndpoints.replaceContent, async ({ caller, params, body, request }) =>
-    toReplaceReply(
-      await replacements.replace(caller, params, readReplacement(body, request.headers)),
-    ),
-  ),
+    replaceContent: async ({ caller, params, body, request }) =>
+      reply(
+        toReplaceReply(
+          await replacements.replace(caller, params, readReplacement(body, request.headers)),
+        ),
+      ),
+  }),
 ];

@@ -88,8 +88,8 @@ export function toConnectReply<S extends 200 | 201>(status: S, result: ConnectRe
   return toConnectFailureReply(result);
 }
 
-export function toRemovedReply(id: string) {
-  return { status: 200, body: { kind: "deleted", id } } as const;
+export function toRemovedView(id: string) {
+  return { kind: "deleted", id } as const;
 }
 
 function toConnectFailureReply(failure: ConnectFailure) {

@@ -1,9 +1,9 @@
 import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { serveSome } from "../../handle.ts";
 import type { CloudItems } from "./items.service.ts";
 import type { CloudListings } from "./listings.service.ts";
-import { readCursor, toDetailView, toListingView, toOpenReply } from "./items.view.ts";
+import { readCursor, toDetailView, toListingView, toOpenView } from "./items.view.ts";
 
 /** Routes that read items and folders. */
 export const itemRoutes = ({
@@ -13,18 +13,17 @@ export const itemRoutes = ({
   readonly items: CloudItems;
   readonly listings: CloudListings;
 }): Route[] => [
-  handle(cloudItemEndpoints.listItems, async ({ caller, params, query }) => {
-    const { parent_ref: parentRef, cursor, limit, refresh, name } = query;
-    const request = { parentRef, after: readCursor(cursor), limit, refresh, name };
-    const page = await listings.browse(caller, params.connection_id, request);
-    return { status: 200, body: toListingView(page) };
+  ...serveSome(cloudItemEndpoints, {
+    listItems: async ({ caller, params, query }) => {
+      const { parent_ref: parentRef, cursor, limit, refresh, name } = query;
+      const request = { parentRef, after: readCursor(cursor), limit, refresh, name };
+      const page = await listings.browse(caller, params.connection_id, request);
+      return toListingView(page);
+    },
+    openItem: async ({ caller, params }) => {
+      await items.open(caller, params);
+      return toOpenView(params);
+    },
+    getItemDetail: async ({ caller, params }) => toDetailView(await items.detail(caller, params)),
   }),
-  handle(cloudItemEndpoints.openItem, async ({ caller, params }) => {
-    await items.open(caller, params);
-    return toOpenReply(params);
-  }),
-  handle(cloudItemEndpoints.getItemDetail, async ({ caller, params }) => ({
-    status: 200,
-    body: toDetailView(await items.detail(caller, params)),
-  })),
 ];

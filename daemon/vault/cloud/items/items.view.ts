@@ -74,11 +74,8 @@ export function readCursor(text: string | undefined): ItemCursor | undefined {
   return { id, sortKey: Buffer.from(key, "base64url") };
 }
 
-export function toOpenReply(place: ItemPlace) {
-  return {
-    status: 200,
-    body: { kind: "open", url: toDownloadPath(place), reason: "authorized" },
-  } as const;
+export function toOpenView(place: ItemPlace) {
+  return { kind: "open", url: toDownloadPath(place), reason: "authorized" } as const;
 }
 
 function toTime(at: number): string {
