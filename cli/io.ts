@@ -13,32 +13,7 @@ export interface Style {
 }
 
 /** The three standard streams and the terminals that they are attached to. */
-export interface Io {
-  readonly isInputTerminal: boolean;
-  readonly isOutputTerminal: boolean;
-  readonly isErrorTerminal: boolean;
-  /** Width of the terminal in cells; 80 if unknown. */
-  readonly columns: number;
-  /** Height of the terminal in lines; 24 if unknown. */
-  readonly rows: number;
-  /** For standard output. */
-  readonly style: Style;
-  /** For standard error. */
-  readonly errorStyle: Style;
-  /** Writes to standard output and waits until more may be written. A closed pipe is `closed_pipe`. */
-  write(chunk: string | Uint8Array): Promise<void>;
-  /** Writes a line of information to standard error, sanitized, then passed through `paint`; silent with `--quiet`. */
-  note(line: string, paint?: (text: string) => string): void;
-  /** Writes a warning or error to standard error, sanitized, then passed through `paint`. */
-  warn(line: string, paint?: (text: string) => string): void;
-  /**
-   * Replaces the lines that were drawn on standard error's terminal before; an empty text clears them. `widthOf` returns
-   * the width of a line in cells.
-   */
-  draw(text: string, widthOf?: (line: string) => number): void;
-  /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
-  readInput(limit?: number): Promise<string>;
-}
+export type Io = ReturnType<typeof createIo>;
 
 /** The flags that the streams depend on. */
 interface IoFlags {
@@ -48,7 +23,7 @@ interface IoFlags {
 
 const mebibyte = 1024 * 1024;
 
-export function createIo(system: System, flags: () => IoFlags): Io {
+export function createIo(system: System, flags: () => IoFlags) {
   const { env } = system;
   const colourful = (isTerminal: boolean) =>
     isTerminal && flags().color && !isSet(env["NO_COLOR"]) && env["TERM"] !== "dumb";
@@ -85,25 +60,37 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     get isErrorTerminal() {
       return system.stderr.isTTY === true;
     },
+    /** Width of the terminal in cells; 80 if unknown. */
     get columns() {
       return columns();
     },
+    /** Height of the terminal in lines; 24 if unknown. */
     get rows() {
       return system.stdout.rows || system.stderr.rows || 24;
     },
+    /** For standard output. */
     get style() {
       return toStyle(colourful(system.stdout.isTTY === true));
     },
+    /** For standard error. */
     get errorStyle() {
       return toStyle(colourful(system.stderr.isTTY === true));
     },
-    write: (chunk) => writeTo(system.stdout, chunk),
-    note(line, paint) {
+    /** Writes to standard output and waits until more may be written. A closed pipe is `closed_pipe`. */
+    write: (chunk: string | Uint8Array) => writeTo(system.stdout, chunk),
+    /** Writes a line of information to standard error, sanitized, then passed through `paint`; silent with `--quiet`. */
+    note(line: string, paint?: (text: string) => string) {
       if (!flags().quiet) writeLine(line, paint);
     },
+    /** Writes a warning or error to standard error, sanitized, then passed through `paint`. */
     warn: writeLine,
+    /**
+     * Replaces the lines that were drawn on standard error's terminal before; an empty text clears them. `widthOf` returns
+     * the width of a line in cells.
+     */
     draw,
-    async readInput(limit = 16 * mebibyte) {
+    /** The whole of standard input as text, without its last line end. `limit` is in bytes. */
+    async readInput(limit: number = 16 * mebibyte): Promise<string> {
       const chunks: Buffer[] = [];
       let length = 0;
       for await (const chunk of system.stdin) {

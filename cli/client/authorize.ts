@@ -15,20 +15,7 @@ export interface Authorization {
 }
 
 /** Provides the credentials of requests. */
-export interface Authorizer {
-  target(): Promise<Target>;
-  /** The target's address, for sending something there. @throws CliError `daemon_unreachable` when its daemon does not run */
-  address(): Promise<string>;
-  /** @throws CliError `not_signed_in` */
-  authorization(service: Service): Promise<Authorization>;
-  /**
-   * Returns the header of stored credentials that are still valid, without running a command or renewing a session.
-   * Undefined when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the
-   * daemon of this home does not run
-   */
-  presentHeader(service: Service): Promise<string | undefined>;
-  readonly vaultSession: VaultSession;
-}
+export type Authorizer = ReturnType<typeof createAuthorizer>;
 
 /** Dependencies of the authorizer. */
 export type AuthorizerDeps = Pick<
@@ -39,7 +26,7 @@ export type AuthorizerDeps = Pick<
 export function createAuthorizer(
   cli: AuthorizerDeps,
   refresh: (address: string, cookie: string) => Promise<IncomingResponse>,
-): Authorizer {
+) {
   let known: Promise<Target> | undefined;
   const target = () => (known ??= findTarget(cli));
   const address = async () => addressOf(await target());
@@ -52,9 +39,11 @@ export function createAuthorizer(
   );
   return {
     target,
+    /** The target's address, for sending something there. @throws CliError `daemon_unreachable` when its daemon does not run */
     address,
     vaultSession,
-    async authorization(service) {
+    /** @throws CliError `not_signed_in` */
+    async authorization(service: Service): Promise<Authorization> {
       present = await target();
       const fixed = await fixedToken(cli, service);
       if (fixed !== undefined) return { header: toHeader(service, fixed) };
@@ -66,7 +55,12 @@ export function createAuthorizer(
         renew: async () => toHeader(service, await vaultSession.renewedToken(token)),
       };
     },
-    async presentHeader(service) {
+    /**
+     * Returns the header of stored credentials that are still valid, without running a command or renewing a session.
+     * Undefined when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the
+     * daemon of this home does not run
+     */
+    async presentHeader(service: Service): Promise<string | undefined> {
       await address();
       present = await target();
       const { forgeToken, vaultToken } = await cli.config();

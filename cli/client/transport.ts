@@ -17,12 +17,7 @@ export interface IncomingResponse {
 }
 
 /** Sends requests. Failed connections are `daemon_unreachable`; after an abort the signal's reason is thrown. */
-export interface Transport {
-  /** Sends one request and reads the whole response. */
-  send(request: OutgoingRequest): Promise<IncomingResponse>;
-  /** Sends one request and resolves with the head of the response. */
-  open(request: OutgoingRequest): Promise<OpenResponse>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 /** The parts of a system that requests need. */
 export type TransportSystem = Pick<System, "env" | "http" | "https">;
@@ -37,7 +32,7 @@ const uploadIdleMs = 10 * 60_000;
  * stream no faster. `fetch` would drop the body of a 205 and cannot send a length with a stream. Connections are not
  * reused: a command makes a request or two. Only a proxy from the environment takes undici.
  */
-export function createTransport(system: TransportSystem, trust: Trust): Transport {
+export function createTransport(system: TransportSystem, trust: Trust) {
   const open = async (request: OutgoingRequest): Promise<OpenResponse> => {
     const url = new URL(request.url);
     const proxy = proxyOf(url, system.env);
@@ -55,8 +50,10 @@ export function createTransport(system: TransportSystem, trust: Trust): Transpor
     });
   };
   return {
+    /** Sends one request and resolves with the head of the response. */
     open,
-    async send(request) {
+    /** Sends one request and reads the whole response. */
+    async send(request: OutgoingRequest): Promise<IncomingResponse> {
       const { status, headers, stream } = await open(request);
       const chunks: Buffer[] = [];
       try {

@@ -18,19 +18,7 @@ export interface StoredSession {
 }
 
 /** Access tokens of the vault, renewed before they end. */
-export interface VaultSession {
-  /**
-   * Returns a token that is valid for a while. @throws CliError `not_signed_in` without a session, `session_revoked`
-   * when it has ended
-   */
-  accessToken(): Promise<string>;
-  /** The stored token; undefined when it must be renewed. @throws CliError `not_signed_in` without a session */
-  presentToken(): Promise<string | undefined>;
-  /** A token other than `refused`, which the server did not accept. */
-  renewedToken(refused: string): Promise<string>;
-  /** The value of the `Cookie` header for routes that spare or end the caller's own session; undefined without one. */
-  cookie(): Promise<string | undefined>;
-}
+export type VaultSession = ReturnType<typeof createVaultSession>;
 
 /** A token is renewed if its remaining lifetime may be too short for a request. */
 const leastLifeMs = 30_000;
@@ -53,19 +41,26 @@ export function createVaultSession(
   refresh: (cookie: string) => Promise<IncomingResponse>,
   accept: (url: string) => boolean,
   isIssuer: (url: string) => boolean,
-): VaultSession {
+) {
   return {
-    async accessToken() {
+    /**
+     * Returns a token that is valid for a while. @throws CliError `not_signed_in` without a session, `session_revoked`
+     * when it has ended
+     */
+    async accessToken(): Promise<string> {
       const stored = await read();
       if (isFresh(stored)) return stored.access_token;
       return renew(undefined);
     },
-    async presentToken() {
+    /** The stored token; undefined when it must be renewed. @throws CliError `not_signed_in` without a session */
+    async presentToken(): Promise<string | undefined> {
       const stored = await read();
       return isFresh(stored) ? stored.access_token : undefined;
     },
-    renewedToken: (refused) => renew(refused),
-    async cookie() {
+    /** A token other than `refused`, which the server did not accept. */
+    renewedToken: (refused: string): Promise<string> => renew(refused),
+    /** The value of the `Cookie` header for routes that spare or end the caller's own session; undefined without one. */
+    async cookie(): Promise<string | undefined> {
       const stored = toSession(await cli.credentials.read(await cli.profiles.inUse(), "vault"));
       return stored === undefined ? undefined : toCookie(stored.refresh_token);
     },

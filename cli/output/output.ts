@@ -8,27 +8,7 @@ import { type OutputSpec, assertKnownFields, selectFields } from "./spec.ts";
 import { sanitizeLine, sanitizeText, toJson, toRowField } from "./sanitize.ts";
 
 /** Prints results on standard output, in the format that the flags and the terminal select. */
-export interface Output {
-  /** Whether the output is for a machine: no prompts, and errors as one line of JSON. */
-  readonly isMachine: boolean;
-  /** Refuses flags that the command's output does not have. Called before the command does anything. */
-  prepare(spec: OutputSpec): Promise<void>;
-  /** One resource. People see the columns as lines, scripts without a flag see `header<TAB>value` rows. */
-  resource<T extends object>(value: T, columns: readonly Column<T>[]): Promise<void>;
-  /** A list, page by page. */
-  list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]): Promise<void>;
-  /** Prints items as they arrive. Refuses machine modes that print one document for all. */
-  stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
-  /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */
-  done(values: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
-  /**
-   * Prints a text that is the result itself; machine modes print `value` instead. Sanitizes the text unless `isStyled`:
-   * then the caller has sanitized it and added colours.
-   */
-  text(text: string, value: unknown, isStyled?: boolean): Promise<void>;
-  /** As `text`, for a long text: one that is longer than the terminal is shown in a pager. */
-  page(text: string, value: unknown, isStyled?: boolean): Promise<void>;
-}
+export type Output = ReturnType<typeof createOutput>;
 
 export interface OutputDependencies {
   readonly io: Io;
@@ -44,13 +24,7 @@ export interface OutputDependencies {
 /** Texts have no fields, and the fields of bytes and free forms are unknown. */
 const hasKnownForm = ({ kind }: OutputSpec) => kind === "shape" || kind === "reply";
 
-export function createOutput({
-  io,
-  writeLong,
-  flags,
-  clock,
-  endedBySignals,
-}: OutputDependencies): Output {
+export function createOutput({ io, writeLong, flags, clock, endedBySignals }: OutputDependencies) {
   const fields = flags.json === true ? undefined : flags.json;
   const isMachine = isMachineOutput(flags);
 
@@ -59,7 +33,20 @@ export function createOutput({
 
   const choose = (value: unknown) => (fields === undefined ? value : selectFields(value, fields));
 
-  return { isMachine, prepare, resource, list, stream, done, text, page };
+  return {
+    /** Whether the output is for a machine: no prompts, and errors as one line of JSON. */
+    isMachine /** Refuses flags that the command's output does not have. Called before the command does anything. */,
+    prepare /** One resource. People see the columns as lines, scripts without a flag see `header<TAB>value` rows. */,
+    resource /** A list, page by page. */,
+    list /** Prints items as they arrive. Refuses machine modes that print one document for all. */,
+    stream /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */,
+    done /**
+     * Prints a text that is the result itself; machine modes print `value` instead. Sanitizes the text unless `isStyled`:
+     * then the caller has sanitized it and added colours.
+     */,
+    text /** As `text`, for a long text: one that is longer than the terminal is shown in a pager. */,
+    page,
+  };
 
   async function prepare(spec: OutputSpec): Promise<void> {
     if (spec.kind === "bytes" && isMachine && flags.format !== undefined)
@@ -139,12 +126,12 @@ export function createOutput({
     return io.write(toEffectRows(values));
   }
 
-  async function text(shown: string, value: unknown, isStyled = false) {
+  async function text(shown: string, value: unknown, isStyled: boolean = false) {
     if (isMachine) return printDocument(choose(value));
     return io.write(isStyled ? shown : sanitizeText(shown));
   }
 
-  async function page(shown: string, value: unknown, isStyled = false) {
+  async function page(shown: string, value: unknown, isStyled: boolean = false) {
     if (isMachine) return printDocument(choose(value));
     return writeLong(isStyled ? shown : sanitizeText(shown));
   }

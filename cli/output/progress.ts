@@ -9,23 +9,7 @@ import { cutEnd, cutStart } from "./width.ts";
  * The progress of transfers on standard error: bars on a terminal, events for scripts that request them, otherwise
  * nothing.
  */
-export interface Progress {
-  /**
-   * Begins a transfer; several may run concurrently. `total` is in bytes, undefined when unknown. `from` is the
-   * number of bytes that an earlier transfer completed.
-   */
-  begin(name: string, total: number | undefined, from?: number): Transfer;
-  /** A file was found that will be transferred; its size is null when unknown. For the totals and the time left. */
-  expect(bytes: number | null): void;
-  /** One of the expected files was skipped. */
-  leaveOut(bytes: number | null): void;
-  /** All files have been found. */
-  expectNoMore(): void;
-  /** Declares that no further transfers will start, so the total line of several disappears. */
-  finish(): void;
-  /** The transfer pauses for this long, because the server throttles requests. */
-  waiting(seconds: number): void;
-}
+export type Progress = ReturnType<typeof createProgress>;
 
 export interface Transfer {
   /** Sets the total of transferred bytes. Calls are cheap: drawing is throttled. */
@@ -55,7 +39,7 @@ export function createProgress(
     readonly dumb: boolean;
   },
   isMachine: boolean,
-): Progress {
+) {
   const mode = toMode(io, flags, isMachine, dumb);
   const underWay = new Set<Running>();
   const begunAt = clock();
@@ -70,7 +54,11 @@ export function createProgress(
     event({ event: kind, item: name, bytes: done, total: total ?? null });
 
   return {
-    begin(name, total, from = 0) {
+    /**
+     * Begins a transfer; several may run concurrently. `total` is in bytes, undefined when unknown. `from` is the
+     * number of bytes that an earlier transfer completed.
+     */
+    begin(name: string, total: number | undefined, from: number = 0): Transfer {
       const one: Running = {
         name,
         total,
@@ -100,23 +88,28 @@ export function createProgress(
         },
       };
     },
-    expect(bytes) {
+    /** A file was found that will be transferred; its size is null when unknown. For the totals and the time left. */
+    expect(bytes: number | null) {
       expected.files += 1;
       expected.bytes += bytes ?? 0;
     },
-    leaveOut(bytes) {
+    /** One of the expected files was skipped. */
+    leaveOut(bytes: number | null) {
       expected.files -= 1;
       expected.bytes -= bytes ?? 0;
     },
+    /** All files have been found. */
     expectNoMore() {
       expected.isWhole = true;
       const { files, bytes } = expected;
       if (mode === "json" && files > 0) event({ event: "total", files, bytes });
     },
+    /** Declares that no further transfers will start, so the total line of several disappears. */
     finish() {
       if (mode === "bar" && begun > 1) io.draw("");
     },
-    waiting(seconds) {
+    /** The transfer pauses for this long, because the server throttles requests. */
+    waiting(seconds: number) {
       waitsUntil = clock() + seconds * 1000;
       if (mode === "json") event({ event: "waiting", seconds });
       else if (!isMachine) io.note(`Rate limited by the server; waiting ${seconds} s.`);

@@ -5,14 +5,7 @@ import type { OutputStream } from "../system.ts";
 import { makePrivateFolder } from "./private-files.ts";
 
 /** The destinations of the daemon's log lines. */
-export interface DaemonLog {
-  /** Standard error, for lines in the format of `log_format`. */
-  readonly screen: { write(line: string): unknown; readonly isTTY: boolean };
-  /** The log file, for lines of JSON. Neither throws nor waits. */
-  readonly records: { write(line: string): void };
-  /** Writes out the waiting lines. Never rejects. */
-  close(): Promise<void>;
-}
+export type DaemonLog = Awaited<ReturnType<typeof openDaemonLog>>;
 
 /** Rotate the log beyond this size; one older log is kept. */
 const largestLog = 16 * 1024 * 1024;
@@ -39,7 +32,7 @@ export async function openDaemonLog(
   stateDirectory: string,
   stderr: OutputStream,
   clock: () => number,
-): Promise<DaemonLog> {
+) {
   const path = daemonLogPath(stateDirectory);
   const file = createLogFile(path);
   let waiting: string[] = [];
@@ -98,9 +91,15 @@ export async function openDaemonLog(
     report(error);
   });
   return {
+    /** Standard error, for lines in the format of `log_format`. */
     // Log fields hold names from clients, and the log is read on terminals.
-    screen: { write: (line) => stderr.write(escapeJson(line)), isTTY: stderr.isTTY === true },
-    records: { write: (line) => write(escapeJson(line)) },
+    screen: {
+      write: (line: string) => stderr.write(escapeJson(line)),
+      isTTY: stderr.isTTY === true,
+    },
+    /** The log file, for lines of JSON. Neither throws nor waits. */
+    records: { write: (line: string) => write(escapeJson(line)) },
+    /** Writes out the waiting lines. Never rejects. */
     async close() {
       await flushing;
       await file.close();
@@ -109,14 +108,7 @@ export async function openDaemonLog(
 }
 
 /** The file of the log, which is opened when it is needed. */
-interface LogFile {
-  /** Appends a text, and rotates a large file first. Rejects with the system's error; the next call opens the file again. */
-  append(text: string): Promise<void>;
-  /** Never rejects: everything is written. */
-  close(): Promise<void>;
-}
-
-function createLogFile(path: string): LogFile {
+function createLogFile(path: string) {
   let file: FileHandle | undefined;
 
   const close = async () => {
@@ -140,7 +132,8 @@ function createLogFile(path: string): LogFile {
   };
 
   return {
-    async append(text) {
+    /** Appends a text, and rotates a large file first. Rejects with the system's error; the next call opens the file again. */
+    async append(text: string) {
       try {
         const current = await reopen();
         if (text !== "") await current.appendFile(text);
@@ -149,6 +142,7 @@ function createLogFile(path: string): LogFile {
         throw error;
       }
     },
+    /** Never rejects: everything is written. */
     close,
   };
 }

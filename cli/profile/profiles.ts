@@ -31,20 +31,7 @@ export interface ProfileFile {
 }
 
 /** The profiles, in `profiles.json` of the configuration folder. */
-export interface Profiles {
-  /** Returns a profile that is in no file yet. */
-  newProfile(url: string | null): Profile;
-  read(): Promise<ProfileFile>;
-  /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */
-  inUse(): Promise<NamedProfile>;
-  /**
-   * Changes the file while no other process does. `change` receives the current contents and returns the new ones; when it
-   * throws, nothing is changed. @throws CliError `conflict` when another process holds the file for too long
-   */
-  update(change: (file: ProfileFile) => ProfileFile): Promise<void>;
-  /** Changes one profile, which is made when it is missing. */
-  updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile>;
-}
+export type Profiles = ReturnType<typeof createProfiles>;
 
 /** The name of the default profile. */
 export const defaultProfile = "default";
@@ -56,7 +43,7 @@ export function isProfileName(name: string): boolean {
 
 type ProfilesDeps = Pick<CliEnvironment, "config" | "system">;
 
-export function createProfiles(cli: ProfilesDeps): Profiles {
+export function createProfiles(cli: ProfilesDeps) {
   const path = async () => join((await cli.config()).paths.configDirectory, "profiles.json");
   const newProfile = (url: string | null = null): Profile => ({
     id: Buffer.from(cli.system.random(6)).toString("hex"),
@@ -66,13 +53,15 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
     vault: null,
   });
 
-  const profiles: Profiles = {
+  const profiles = {
+    /** Returns a profile that is in no file yet. */
     newProfile,
-    async read() {
+    async read(): Promise<ProfileFile> {
       const text = readPrivateFile(await path());
       return text === undefined ? emptyFile : parseFile(text, await path());
     },
-    async inUse() {
+    /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */
+    async inUse(): Promise<NamedProfile> {
       const file = await profiles.read();
       const name = (await cli.config()).profile ?? file.current;
       const found = file.profiles[name];
@@ -86,7 +75,11 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
             : `the profiles are: ${known.join(", ")}`,
       });
     },
-    async update(change) {
+    /**
+     * Changes the file while no other process does. `change` receives the current contents and returns the new ones; when it
+     * throws, nothing is changed. @throws CliError `conflict` when another process holds the file for too long
+     */
+    async update(change: (file: ProfileFile) => ProfileFile): Promise<void> {
       const file = await path();
       const { writePrivateFile } = await import("./private-files.ts");
       const { withFileLock } = await import("./lock.ts");
@@ -95,7 +88,8 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
         await writePrivateFile(file, `${JSON.stringify(wire, null, 2)}\n`);
       });
     },
-    async updateProfile(name, change) {
+    /** Changes one profile, which is made when it is missing. */
+    async updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile> {
       let changed = newProfile();
       await profiles.update((file) => {
         changed = change(file.profiles[name] ?? changed);

@@ -16,22 +16,18 @@ export function toFileName(name: string, platform: string): string {
 export const partSuffix = ".croft-part";
 
 /** Assigns file names within one folder, so that no two items become one file. */
-interface FileNames {
-  /**
-   * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
-   * except the first.
-   */
-  takeAll(names: readonly string[]): readonly string[];
-}
-
-export function createFileNames(platform: string): FileNames {
+export function createFileNames(platform: string) {
   const taken = new Set<string>();
   const claim = (name: string) => {
     const key = toKey(name, platform);
     return taken.has(key) ? undefined : taken.add(key) && name;
   };
   return {
-    takeAll(names) {
+    /**
+     * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
+     * except the first.
+     */
+    takeAll(names: readonly string[]): readonly string[] {
       const plain = names.map((name) => toFileName(name, platform));
       const first = plain.map(claim);
       return plain.map((name, index) => first[index] ?? claimCounted(name));

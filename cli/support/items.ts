@@ -100,15 +100,7 @@ export interface FoundItem {
 }
 
 /** Looks up items. Caches folders and connections for the whole run. */
-export interface ItemFinder {
-  /**
-   * @throws CliError `not_found`; `usage` where several items have one name; the provider's failure when its listing
-   * could not be fetched
-   */
-  find(address: ItemAddress): Promise<FoundItem>;
-  /** The item, or undefined when its folder has no item of that name. */
-  findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
-}
+export type ItemFinder = ReturnType<typeof createItemFinder>;
 
 /**
  * Returns the item that a word names. @throws CliError `not_found`, or `usage` for the root of a connection, which is
@@ -120,12 +112,16 @@ export async function findItem(finder: ItemFinder, word: string): Promise<FoundI
   throw usageError(`${word} is the whole storage`, "name an item in it: CONNECTION:/path");
 }
 
-export function createItemFinder(cli: CliContext): ItemFinder {
+export function createItemFinder(cli: CliContext) {
   let connections: Promise<readonly WireConnection[]> | undefined;
   const looked = new Map<string, Promise<WireItem | undefined>>();
 
-  const finder: ItemFinder = {
-    async find(address) {
+  const finder = {
+    /**
+     * @throws CliError `not_found`; `usage` where several items have one name; the provider's failure when its listing
+     * could not be fetched
+     */
+    async find(address: ItemAddress): Promise<FoundItem> {
       const found = await finder.findIfThere(address);
       if (found !== undefined) return found;
       if (address.kind === "path") {
@@ -140,7 +136,8 @@ export function createItemFinder(cli: CliContext): ItemFinder {
       }
       throw noSuchItem(address.connection ?? "", [address.id]);
     },
-    async findIfThere(address) {
+    /** The item, or undefined when its folder has no item of that name. */
+    async findIfThere(address: ItemAddress): Promise<FoundItem | undefined> {
       connections ??= readConnections(cli);
       const connection = pickConnection(await connections, address.connection);
       if (address.kind === "id") return { connection, id: address.id, item: undefined };

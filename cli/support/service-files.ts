@@ -318,23 +318,20 @@ function escapeXml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Reports the state of the daemon to systemd with `systemd-notify`. Without systemd, every call does nothing. */
-export interface ServiceNotifier {
-  /** Reports readiness and starts to answer the watchdog, until `stopping`. */
-  ready(): void;
-  stopping(): void;
-}
-
-/** Reads `NOTIFY_SOCKET` and `WATCHDOG_USEC` as sd_notify(3) and sd_watchdog_enabled(3) describe them. */
+/**
+ * Reports the state of the daemon to systemd with `systemd-notify`. Without systemd, every call does nothing. Reads
+ * `NOTIFY_SOCKET` and `WATCHDOG_USEC` as sd_notify(3) and sd_watchdog_enabled(3) describe them.
+ */
 export function createServiceNotifier(
   { env, pid }: Pick<System, "env" | "pid">,
   notify: (words: readonly string[]) => void = runSystemdNotify(env),
-): ServiceNotifier {
+) {
   const isService = (env["NOTIFY_SOCKET"] ?? "") !== "";
   const watchdogMs = Number(env["WATCHDOG_USEC"] ?? "0") / 1_000;
   const isWatched = isService && watchdogMs > 0 && (env["WATCHDOG_PID"] ?? `${pid}`) === `${pid}`;
   let timer: NodeJS.Timeout | undefined;
   return {
+    /** Reports readiness and starts to answer the watchdog, until `stopping`. */
     ready() {
       if (!isService) return;
       notify(["--ready", `--pid=${pid}`]);

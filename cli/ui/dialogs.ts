@@ -18,22 +18,10 @@ export interface Asking {
 }
 
 /** Dialogs over a screen that receive its keys: a confirmation, a text field, the help. */
-export interface Dialogs {
-  readonly question: Question | undefined;
-  /** The first line shown of the help; undefined while it is closed. */
-  readonly helpTop: number | undefined;
-  /** Asks for confirmation; anything but `y` is no. */
-  confirm(text: string, yes: () => void): void;
-  ask(asking: Asking): void;
-  openHelp(): void;
-  /** The help has no more lines to scroll. */
-  limitHelp(most: number): void;
-  /** Handles a key; returns false when no dialog is open. Pasted text is for fields only. */
-  take(key: Key, height: number): boolean;
-}
+export type Dialogs = ReturnType<typeof createDialogs>;
 
 /** @param notify is called when something changes without a key */
-export function createDialogs(notify: () => void): Dialogs {
+export function createDialogs(notify: () => void) {
   let confirmation: { readonly text: string; readonly yes: () => void } | undefined;
   let prompt: { readonly asking: Asking; readonly field: Field } | undefined;
   let helpTop: number | undefined;
@@ -45,22 +33,26 @@ export function createDialogs(notify: () => void): Dialogs {
       const { label, enter } = prompt.asking;
       return { kind: "field", label, enter, field: prompt.field };
     },
+    /** The first line shown of the help; undefined while it is closed. */
     get helpTop() {
       return helpTop;
     },
-    confirm(text, yes) {
+    /** Asks for confirmation; anything but `y` is no. */
+    confirm(text: string, yes: () => void) {
       confirmation = { text, yes };
     },
-    ask(asking) {
+    ask(asking: Asking) {
       prompt = { asking, field: toField(asking.text) };
     },
     openHelp() {
       helpTop = 0;
     },
-    limitHelp(most) {
+    /** The help has no more lines to scroll. */
+    limitHelp(most: number) {
       if (helpTop !== undefined) helpTop = Math.min(helpTop, Math.max(0, most));
     },
-    take(key, height) {
+    /** Handles a key; returns false when no dialog is open. Pasted text is for fields only. */
+    take(key: Key, height: number): boolean {
       if (confirmation !== undefined) answer(key, confirmation.yes);
       else if (prompt !== undefined) type(key, prompt.asking, prompt.field);
       else if (key.kind === "paste") return true;

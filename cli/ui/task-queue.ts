@@ -2,31 +2,26 @@ import { DryRun, toCliError } from "../errors.ts";
 import { type Message, toProblemText } from "./frame.ts";
 
 /** Runs the actions of a screen one after the other and keeps their status message. */
-export interface TaskQueue {
-  readonly message: Message | undefined;
-  say(text: string, isProblem?: boolean): void;
-  /** Removes the message. */
-  clearMessage(): void;
-  /** Runs work after all earlier work, and shows the text that it returns, or its failure. */
-  attempt(work: () => Promise<string | void>): void;
-}
+export type TaskQueue = ReturnType<typeof createTaskQueue>;
 
 /** @param notify is called when there is another message */
-export function createTaskQueue(notify: () => void): TaskQueue {
+export function createTaskQueue(notify: () => void) {
   let message: Message | undefined;
   let underWay: Promise<void> = Promise.resolve();
-  const tasks: TaskQueue = {
+  const tasks = {
     get message() {
       return message;
     },
-    say(text, isProblem = false) {
+    say(text: string, isProblem: boolean = false): void {
       message = { text, isProblem };
       notify();
     },
-    clearMessage() {
+    /** Removes the message. */
+    clearMessage(): void {
       message = undefined;
     },
-    attempt(work) {
+    /** Runs work after all earlier work, and shows the text that it returns, or its failure. */
+    attempt(work: () => Promise<string | void>): void {
       underWay = underWay.then(work).then(
         (text) => {
           if (text !== undefined) tasks.say(text);

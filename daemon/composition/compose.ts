@@ -23,24 +23,14 @@ import { createTransport } from "./transport.ts";
 const JOBS_GRACE_MS = 5_000;
 
 /** Both APIs as one request handler, and the background work. */
-export interface Composed {
-  readonly handler: NodeHandler;
-  /** Creates the SSH server; undefined when it is off. */
-  openSsh(): Promise<SshServer | undefined>;
-  /** Starts background work: jobs and schedules. */
-  start(): Promise<void>;
-  /** Stops keeping connections alive; `/readyz` answers 503 from now on. */
-  beginStop(): void;
-  /** Stops background work; interrupted jobs return to the queue. */
-  stop(): Promise<void>;
-}
+export type Composed = Awaited<ReturnType<typeof compose>>;
 
 /**
  * Wires up what each start needs: stores, jobs, schedules and transport. The forge and the vault are loaded and opened by
  * the first request, job or scheduled task that needs them, so they cost nothing at the start. Nothing listens yet, and no
  * job runs.
  */
-export async function compose(deps: ServiceDeps): Promise<Composed> {
+export async function compose(deps: ServiceDeps) {
   const { db, input, queue, newId, log } = deps;
   const { clock, settings } = input;
   const { directory } = deps.stores;
@@ -122,17 +112,21 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   await openUnfinished(deps, { forge, vault });
   return {
     handler: transport.handler,
-    openSsh: () => openSsh(deps, forge),
+    /** Creates the SSH server; undefined when it is off. */
+    openSsh: (): Promise<SshServer | undefined> => openSsh(deps, forge),
+    /** Stops keeping connections alive; `/readyz` answers 503 from now on. */
     beginStop: () => {
       transport.beginStop();
       forge.opened?.beginStop();
     },
+    /** Starts background work: jobs and schedules. */
     start: async () => {
       await queue.start();
       await cron.start();
       isStarted = true;
       vault.opened?.start();
     },
+    /** Stops background work; interrupted jobs return to the queue. */
     stop: async () => {
       await queue.stop(JOBS_GRACE_MS);
       await forge.close();

@@ -161,19 +161,14 @@ export interface ObjectsDeps {
 }
 
 /** The object store, in files or in a bucket. */
-export interface OpenObjects {
-  readonly store: ObjectStore;
-  /** Returns whether the bucket can be read at the moment; absent where objects are files. */
-  readonly isReachable?: () => Promise<boolean>;
-  close(): Promise<void>;
-}
+export type OpenObjects = Awaited<ReturnType<typeof openObjects>>;
 
 /**
  * Opens the folder of objects, or the bucket that `objects_url` names, after a test of writing to it and reading from it.
  * Refuses with `AppError` `invalid_argument` when the settings are wrong, and with `provider_failed` when the server does not
  * answer like S3.
  */
-export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
+export async function openObjects(deps: ObjectsDeps) {
   const { settings, directory, newId, clock, log } = deps;
   const { tmp } = directory;
   const place = settings.objectsUrl;
@@ -217,7 +212,14 @@ export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
   const isReachable = watchBucket(store, deps);
   if (await isEmpty(files.list())) return { store, isReachable, close };
   log.info({}, "cleanup_packages moves objects in files into the bucket");
-  return { store: createMovingObjects(files, store), isReachable, close };
+  return {
+    store: createMovingObjects(
+      files,
+      store,
+    ) /** Returns whether the bucket can be read at the moment; absent where objects are files. */,
+    isReachable,
+    close,
+  };
 }
 
 async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {

@@ -33,14 +33,7 @@ export interface Timeouts {
   readonly request: number;
 }
 
-export interface Listening {
-  readonly url: string;
-  readonly port: number;
-  /** Serves another certificate to new connections; running ones keep theirs. Does nothing for http. */
-  replaceCertificate(certificate: Certificate): void;
-  /** Stops accepting, waits at most `graceMs` for running requests, then closes all connections. */
-  stop(graceMs: number): Promise<void>;
-}
+export type Listening = Awaited<ReturnType<typeof listenAt>>;
 
 /** Thrown when the daemon cannot listen on a port; `code` is the system's error code, `hint` the remedy. */
 class ListenError extends Error {
@@ -57,7 +50,7 @@ class ListenError extends Error {
 type ListenText = readonly [message: string, hint?: string];
 
 /** Starts a listener. Throws `ListenError` when the port is in use or not permitted. */
-export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<Listening> {
+export async function listenAt(handler: NodeHandler, at: ListenAt) {
   const port = await freePort(at);
   const { listen } = await import("listhen");
   const responses = new WeakMap<Socket, ServerResponse>();
@@ -93,10 +86,12 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   return {
     url: `${scheme}://${host}:${bound}`,
     port: bound,
-    replaceCertificate: ({ cert, key }) => {
+    /** Serves another certificate to new connections; running ones keep theirs. Does nothing for http. */
+    replaceCertificate: ({ cert, key }: Certificate) => {
       if (server instanceof TlsServer) server.setSecureContext({ cert, key });
     },
-    stop: (graceMs) => stopServer(server, graceMs),
+    /** Stops accepting, waits at most `graceMs` for running requests, then closes all connections. */
+    stop: (graceMs: number) => stopServer(server, graceMs),
   };
 }
 
@@ -226,14 +221,7 @@ async function stopServer(server: Server, graceMs: number): Promise<void> {
 }
 
 /** All listeners of the daemon. */
-export interface ListeningEverywhere {
-  /** http first. */
-  readonly urls: readonly string[];
-  /** Serves another certificate to new connections of https. */
-  replaceCertificate(certificate: Certificate): void;
-  /** Stops accepting on all of them and waits for running requests at most `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-}
+export type ListeningEverywhere = Awaited<ReturnType<typeof listenEverywhere>>;
 
 /**
  * Listens for http, and for https when TLS is on. Refuses plain http beyond loopback unless `insecure_http` allows it.
@@ -243,7 +231,7 @@ export async function listenEverywhere(
   settings: Settings,
   handler: NodeHandler,
   certificate: CertificateFiles | undefined,
-): Promise<ListeningEverywhere> {
+) {
   const timeouts = {
     headers: settings.headersTimeoutSeconds * 1000,
     idle: settings.idleTimeoutSeconds * 1000,
@@ -276,10 +264,13 @@ export async function listenEverywhere(
     throw error;
   }
   return {
+    /** http first. */
     urls: open.map((listening) => listening.url),
-    replaceCertificate: (replacement) => {
+    /** Serves another certificate to new connections of https. */
+    replaceCertificate: (replacement: Certificate) => {
       for (const listening of open) listening.replaceCertificate(replacement);
     },
+    /** Stops accepting on all of them and waits for running requests at most `graceMs`. */
     stop,
   };
 }

@@ -19,14 +19,10 @@ const ALIASES_MAX = 100;
 const DEPTH_MAX = 64;
 
 /** A parsed YAML file. */
-export interface YamlSource {
-  readonly value: ExpressionValue;
-  /** Returns the line of a value, or of the nearest value above it that is in the file. */
-  lineOf(path: readonly (string | number)[]): number;
-}
+export type YamlSource = ReturnType<typeof parseYaml>;
 
 /** Parses a file into JSON. Throws `WorkflowError` for invalid YAML and for files beyond the limits. */
-export function parseYaml(text: string): YamlSource {
+export function parseYaml(text: string) {
   if (Buffer.byteLength(text) > WORKFLOW_BYTES_MAX)
     throw new WorkflowError(`a workflow has at most ${WORKFLOW_BYTES_MAX / 1024} KiB`, 1);
   if (nestsTooDeeply(text)) throw new WorkflowError("the file is nested too deeply", 1);
@@ -57,7 +53,8 @@ export function parseYaml(text: string): YamlSource {
   const { document, value } = refuseOverflow(parse);
   return {
     value: toJson(value, 0),
-    lineOf(path) {
+    /** Returns the line of a value, or of the nearest value above it that is in the file. */
+    lineOf(path: readonly (string | number)[]): number {
       for (let length = path.length; length > 0; length -= 1) {
         const node = document.getIn(path.slice(0, length), true);
         if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line;

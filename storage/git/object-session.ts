@@ -14,25 +14,7 @@ import type { TreeEntry } from "./trees.ts";
  * Looks up and reads objects of one repository in one run of git, which starts with the first query. Calls must not
  * overlap.
  */
-export interface ObjectSession {
-  /** Looks objects up as `findObjects` does. @throws GitError */
-  find(names: readonly string[]): Promise<(ObjectInfo | undefined)[]>;
-  /** Reads a whole object. @throws GitError `too_long` when it is larger than `bytesMax`, `failed` when it is missing */
-  read(id: string, bytesMax: number): Promise<Buffer>;
-  /**
-   * Reads the first 256 KiB of each object, as the function `readBeginnings` does. @throws GitError `failed` when one is missing, `too_long`
-   * when git would write more than 1 GiB
-   */
-  readBeginnings(ids: readonly string[]): Promise<ObjectBeginning[]>;
-  /**
-   * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for entries that a
-   * session cannot read: folders, submodules, paths with line breaks, and names in very large folders. @throws
-   * GitError
-   */
-  findFile(tree: string, path: string): Promise<TreeEntry | undefined>;
-  /** Ends git. */
-  end(): void;
-}
+export type ObjectSession = ReturnType<typeof openObjectSession>;
 
 const TIMEOUT_MS = 60_000;
 /** Maximum length of the line before an object: the name in the query, an id, a type and a size. */
@@ -54,7 +36,7 @@ export async function withObjectSession<T>(
   }
 }
 
-export function openObjectSession(git: Git, { directory, signal }: ReadOptions): ObjectSession {
+export function openObjectSession(git: Git, { directory, signal }: ReadOptions) {
   let running: { readonly child: GitProcess; readonly reader: ByteReader } | undefined;
   let timer: NodeJS.Timeout | undefined;
 
@@ -85,8 +67,9 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
     }
   }
 
-  const session: ObjectSession = {
-    async find(names) {
+  const session = {
+    /** Looks objects up as `findObjects` does. @throws GitError */
+    async find(names: readonly string[]): Promise<(ObjectInfo | undefined)[]> {
       // Git reports a missing object by its name, and a line break in the name would end the line.
       if (names.some((name) => name.includes("\n")))
         return findObjects(git, names, { directory, signal });
@@ -100,7 +83,8 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       );
     },
 
-    async read(id, bytesMax) {
+    /** Reads a whole object. @throws GitError `too_long` when it is larger than `bytesMax`, `failed` when it is missing */
+    async read(id: string, bytesMax: number): Promise<Buffer> {
       const [info] = await session.find([id]);
       if (info === undefined) throw new GitError("failed", `git cat-file: ${id} is missing`);
       if (info.size > bytesMax) throw new GitError("too_long", `git cat-file: ${id} is too large`);
@@ -113,7 +97,11 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       });
     },
 
-    async readBeginnings(ids) {
+    /**
+     * Reads the first 256 KiB of each object, as the function `readBeginnings` does. @throws GitError `failed` when one is missing, `too_long`
+     * when git would write more than 1 GiB
+     */
+    async readBeginnings(ids: readonly string[]): Promise<ObjectBeginning[]> {
       if (ids.length === 0) return [];
       return ask(
         ids.map((id) => `contents ${id}`),
@@ -139,7 +127,12 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       );
     },
 
-    async findFile(tree, path) {
+    /**
+     * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for entries that a
+     * session cannot read: folders, submodules, paths with line breaks, and names in very large folders. @throws
+     * GitError
+     */
+    async findFile(tree: string, path: string): Promise<TreeEntry | undefined> {
       const slash = path.lastIndexOf("/");
       const folder = path.slice(0, Math.max(slash, 0));
       // Git takes a path that begins with a dot and a slash as relative to a working tree.
@@ -154,7 +147,8 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       return { mode: found.mode, type: "blob", id: found.id, size: info.size, path };
     },
 
-    end() {
+    /** Ends git. */
+    end(): void {
       clearTimeout(timer);
       if (running === undefined) return;
       signal?.removeEventListener("abort", running.child.stop);

@@ -26,28 +26,7 @@ export type PlaceOutcome = "placed" | "missing" | "taken";
  * The folder of repositories. Paths are relative to it, with slashes: `owner/name.git`, or `.croft/…` for repositories that
  * are being created or deleted. No link is ever followed below the folder.
  */
-export interface RepositoryFiles {
-  /** Creates a repository in a staging folder, complete and synced; returns its path and size. @throws GitError */
-  create(files: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }>;
-  /** Moves a folder and creates the parent of its target. */
-  place(path: string, target: string): Promise<PlaceOutcome>;
-  /** Moves a folder or link to the trash, which takes effect at once; returns whether it existed. */
-  discard(path: string, key: string): Promise<boolean>;
-  /** Deletes files of `create` that were not moved to their path yet. */
-  undo(created: string): Promise<void>;
-  /** Empties the trash; may take long. */
-  sweep(): Promise<void>;
-  /** Deletes unfinished repositories, except those for which `isReferenced` returns true. */
-  sweepUnfinished(isReferenced: (path: string) => Promise<boolean>): Promise<void>;
-  /** Returns the absolute path of a real folder; undefined when it is missing, a link, or reached through one. */
-  locate(path: string): Promise<string | undefined>;
-  /** Returns whether the path exists, even as a link. */
-  exists(path: string): Promise<boolean>;
-  /** Returns the names of the real folders in a folder; empty when it is missing or a link. */
-  listFolders(path: string): Promise<string[]>;
-  /** Removes a folder if it is empty. */
-  removeIfEmpty(path: string): Promise<void>;
-}
+export type RepositoryFiles = Awaited<ReturnType<typeof openRepositoryFiles>>;
 
 /** The folder for work in progress: no account can have its name. */
 const ASIDE = ".croft";
@@ -61,13 +40,20 @@ export async function openRepositoryFiles({
 }: {
   readonly git: Git;
   readonly root: string;
-}): Promise<RepositoryFiles> {
+}) {
   await createPrivateFolder(join(configuredRoot, ASIDE));
   const root = await realpath(configuredRoot);
   const toPath = (path: string) => join(root, path);
 
-  const files: RepositoryFiles = {
-    async create({ key, objectFormat, defaultBranch, firstCommit, fill }) {
+  const files = {
+    /** Creates a repository in a staging folder, complete and synced; returns its path and size. @throws GitError */
+    async create({
+      key,
+      objectFormat,
+      defaultBranch,
+      firstCommit,
+      fill,
+    }: NewFiles): Promise<{ readonly path: string; readonly sizeKib: number }> {
       const path = `${ASIDE}/${NEW}${key}`;
       const directory = toPath(path);
       await mkdir(directory, { mode: 0o700 });
@@ -95,7 +81,8 @@ export async function openRepositoryFiles({
       }
     },
 
-    async place(path, target) {
+    /** Moves a folder and creates the parent of its target. */
+    async place(path: string, target: string): Promise<PlaceOutcome> {
       if ((await files.locate(path)) === undefined) return "missing";
       await mkdir(dirname(toPath(target)), { recursive: true, mode: 0o700 });
       const above = dirname(target);
@@ -115,7 +102,8 @@ export async function openRepositoryFiles({
       return "placed";
     },
 
-    async discard(path, key) {
+    /** Moves a folder or link to the trash, which takes effect at once; returns whether it existed. */
+    async discard(path: string, key: string): Promise<boolean> {
       const above = dirname(path);
       if (above !== "." && (await files.locate(above)) === undefined) return false;
       try {
@@ -128,25 +116,29 @@ export async function openRepositoryFiles({
       return true;
     },
 
-    async undo(created) {
+    /** Deletes files of `create` that were not moved to their path yet. */
+    async undo(created: string): Promise<void> {
       await rm(toPath(created), { recursive: true, force: true });
     },
 
-    async sweep() {
+    /** Empties the trash; may take long. */
+    async sweep(): Promise<void> {
       // Links inside are removed, not followed.
       for (const name of await readdir(toPath(ASIDE)))
         if (name.startsWith(GONE))
           await rm(toPath(`${ASIDE}/${name}`), { recursive: true, force: true });
     },
 
-    async sweepUnfinished(isReferenced) {
+    /** Deletes unfinished repositories, except those for which `isReferenced` returns true. */
+    async sweepUnfinished(isReferenced: (path: string) => Promise<boolean>): Promise<void> {
       for (const name of await readdir(toPath(ASIDE))) {
         const path = `${ASIDE}/${name}`;
         if (!name.startsWith(GONE) && !(await isReferenced(path))) await files.undo(path);
       }
     },
 
-    async locate(path) {
+    /** Returns the absolute path of a real folder; undefined when it is missing, a link, or reached through one. */
+    async locate(path: string): Promise<string | undefined> {
       const absolute = toPath(path);
       try {
         if (!(await lstat(absolute)).isDirectory()) return undefined;
@@ -157,7 +149,8 @@ export async function openRepositoryFiles({
       }
     },
 
-    async exists(path) {
+    /** Returns whether the path exists, even as a link. */
+    async exists(path: string): Promise<boolean> {
       try {
         await lstat(toPath(path));
         return true;
@@ -167,7 +160,8 @@ export async function openRepositoryFiles({
       }
     },
 
-    async listFolders(path) {
+    /** Returns the names of the real folders in a folder; empty when it is missing or a link. */
+    async listFolders(path: string): Promise<string[]> {
       const absolute = path === "" ? root : await files.locate(path);
       if (absolute === undefined) return [];
       const entries: Dirent[] = await readdir(absolute, { withFileTypes: true }).catch(
@@ -182,7 +176,8 @@ export async function openRepositoryFiles({
         .toSorted();
     },
 
-    async removeIfEmpty(path) {
+    /** Removes a folder if it is empty. */
+    async removeIfEmpty(path: string): Promise<void> {
       try {
         await rmdir(toPath(path));
       } catch (error) {

@@ -275,15 +275,7 @@ function parseFailure(
 }
 
 /** A croft process in its own session: it keeps running when this process and its terminal end. */
-interface BackgroundProcess {
-  readonly pid: number;
-  /** The first line that it prints; undefined when it ends without one. */
-  readonly firstLine: Promise<string | undefined>;
-  /** Returns the standard error output. */
-  readErrors(): Promise<string>;
-  /** Allows this process to end while the other one runs. */
-  release(): void;
-}
+type BackgroundProcess = Awaited<ReturnType<typeof startInBackground>>;
 
 /**
  * Runs this croft with `words` in the background. Its standard error goes to the file `errorPath`, which is emptied first.
@@ -293,7 +285,7 @@ async function startInBackground(
   { program, env, workingDirectory }: Pick<System, "program" | "env" | "workingDirectory">,
   words: readonly string[],
   errorPath: string,
-): Promise<BackgroundProcess> {
+) {
   const [file, ...before] = program;
   const errors = openSync(errorPath, "w", 0o600);
   const { child, exited } = startWith(errors);
@@ -305,8 +297,11 @@ async function startInBackground(
   });
   return {
     pid: child.pid,
+    /** The first line that it prints; undefined when it ends without one. */
     firstLine,
-    readErrors: () => readFile(errorPath, "utf8"),
+    /** Returns the standard error output. */
+    readErrors: (): Promise<string> => readFile(errorPath, "utf8"),
+    /** Allows this process to end while the other one runs. */
     release() {
       output.destroy();
       child.unref();

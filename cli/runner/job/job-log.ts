@@ -2,22 +2,12 @@ import type { LogSender } from "../report/log-sender.ts";
 import type { Masker } from "../report/masker.ts";
 
 /** The log of one job. Masks, truncates and sends its rows. */
-export interface JobLog {
-  /** Adds a text, one row for each of its lines. */
-  write(text: string): void;
-  /** Adds one line that was shortened by `dropped` characters. */
-  writeLine(line: string, dropped: number): void;
-  /** Characters of a line that must be known: secrets at the cut are masked before it is made. */
-  readonly lineCharacters: number;
-  readonly rows: number;
-  readonly isFull: boolean;
-  drained(): Promise<void>;
-}
+export type JobLog = ReturnType<typeof createJobLog>;
 
 /** Longest row. */
 const LINE_CHARACTERS_MAX = 64 * 1024;
 
-export function createJobLog(sender: LogSender, masker: Masker): JobLog {
+export function createJobLog(sender: LogSender, masker: Masker) {
   const writeLine = (line: string, dropped: number) => {
     const masked = masker.mask(line);
     const missing = dropped + Math.max(0, masked.length - LINE_CHARACTERS_MAX);
@@ -25,10 +15,13 @@ export function createJobLog(sender: LogSender, masker: Masker): JobLog {
     else sender.add(`${masked.slice(0, LINE_CHARACTERS_MAX)} [${missing} characters cut]`);
   };
   return {
-    write(text) {
+    /** Adds a text, one row for each of its lines. */
+    write(text: string) {
       for (const line of text.split("\n")) writeLine(line, 0);
     },
+    /** Adds one line that was shortened by `dropped` characters. */
     writeLine,
+    /** Characters of a line that must be known: secrets at the cut are masked before it is made. */
     get lineCharacters() {
       return LINE_CHARACTERS_MAX + masker.longest;
     },

@@ -17,12 +17,7 @@ export interface HostCommand {
 }
 
 /** The processes of one job on this machine. */
-export interface JobProcesses {
-  /** Runs a program to its end. @returns its exit code; 128 and more after a signal */
-  run(command: HostCommand): Promise<number>;
-  /** Kills everything that the job has started and that still runs. */
-  end(): Promise<void>;
-}
+export type JobProcesses = ReturnType<typeof createJobProcesses>;
 
 export interface JobProcessesDeps {
   /** Text by which processes of the job are recognized in their environment; unique to the job. */
@@ -44,13 +39,14 @@ const CGROUP_ROOT = "/sys/fs/cgroup";
 /** Type of the file system of cgroup v2 (statfs(2)). */
 const CGROUP2_MAGIC = 0x63677270;
 
-export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps): JobProcesses {
+export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps) {
   const sessions = new Set<number>();
   const running = new Set<ChildProcess>();
   const cgroup = createCgroup(mark, platform);
 
   return {
-    async run({ argv, env, cwd, sink, signal }) {
+    /** Runs a program to its end. @returns its exit code; 128 and more after a signal */
+    async run({ argv, env, cwd, sink, signal }: HostCommand): Promise<number> {
       const isWindows = platform === "win32";
       const folder = await cgroup;
       // One pipe for both streams keeps their order. The shell joins the group and becomes the program. It would drop
@@ -77,6 +73,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
         await writeFile(`${folder}/cgroup.procs`, String(child.pid)).catch(() => undefined);
       return ended;
     },
+    /** Kills everything that the job has started and that still runs. */
     async end() {
       for (let round = 0; round < KILL_ROUNDS; round += 1) {
         if (!(await killAll())) break;
@@ -240,13 +237,6 @@ const SIGNALS: Readonly<Record<string, number>> = {
   SIGTERM: 15,
 };
 
-/** Turns the output of a process into lines. */
-interface LineSplitter {
-  push(chunk: Uint8Array): void;
-  /** Passes on a last line without a line end. */
-  end(): void;
-}
-
 /**
  * Splits a stream into lines without line ends. Keeps the first `keep()` characters of a long line and counts the rest,
  * so that memory is bounded.
@@ -254,7 +244,7 @@ interface LineSplitter {
 export function createLineSplitter(
   keep: () => number,
   onLine: (line: string, dropped: number) => void,
-): LineSplitter {
+) {
   const decoder = new StringDecoder("utf8");
   let line = "";
   let dropped = 0;
@@ -283,7 +273,9 @@ export function createLineSplitter(
     append(text.slice(at));
   };
   return {
-    push: (chunk) => add(decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))),
+    push: (chunk: Uint8Array) =>
+      add(decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))),
+    /** Passes on a last line without a line end. */
     end() {
       add(decoder.end());
       if (hasLine) flush();

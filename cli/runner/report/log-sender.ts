@@ -8,17 +8,7 @@ export interface LogRow {
 }
 
 /** Sends the rows of one log in order. Rows are kept until the daemon has acknowledged them. */
-export interface LogSender {
-  add(content: string): void;
-  /** Rows that have been added. */
-  readonly length: number;
-  /** Whether so many rows wait to be sent that their producer must pause. */
-  readonly isFull: boolean;
-  /** Resolves when `isFull` is false, also because the log is lost. */
-  drained(): Promise<void>;
-  /** Sends the remaining rows and seals the log. */
-  end(): Promise<void>;
-}
+export type LogSender = ReturnType<typeof createLogSender>;
 
 export interface LogSenderDeps {
   /** Sends rows from a position on, with retries. Resolves with the number of rows that the daemon has. */
@@ -40,7 +30,7 @@ const ROW_COST = 64;
 /** Characters that may wait. */
 const WAITING_CHARACTERS_MAX = 8 * 1024 * 1024;
 
-export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps): LogSender {
+export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps) {
   let rows: LogRow[] = [];
   let acknowledged = 0;
   let length = 0;
@@ -52,20 +42,24 @@ export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps): 
   const drains = new Set<() => void>();
 
   return {
-    add(content) {
+    add(content: string) {
       if (isLost || ending.signal.aborted) return;
       rows.push({ time: clock(), content });
       length += 1;
       waiting += content.length + ROW_COST;
       sending ??= pump();
     },
+    /** Rows that have been added. */
     get length() {
       return length;
     },
+    /** Whether so many rows wait to be sent that their producer must pause. */
     get isFull() {
       return waiting > WAITING_CHARACTERS_MAX;
     },
-    drained: () => new Promise((resolve) => void drains.add(resolve)),
+    /** Resolves when `isFull` is false, also because the log is lost. */
+    drained: (): Promise<void> => new Promise((resolve) => void drains.add(resolve)),
+    /** Sends the remaining rows and seals the log. */
     async end() {
       ending.abort();
       await sending;

@@ -7,16 +7,7 @@ import {
 import { toEncodedForms } from "../../../daemon/workflows/secret-forms.ts";
 
 /** Replaces secrets in texts that are sent to the daemon. */
-export interface Masker {
-  /**
-   * Masks a value from now on, with its lines and its usual encodings. Returns false when there are too many: from then on,
-   * `mask` replaces every text by a sentence.
-   */
-  add(secret: string): boolean;
-  mask(text: string): string;
-  /** Length of the longest masked text. A truncated line must be longer, so that a secret at its end is detected. */
-  readonly longest: number;
-}
+export type Masker = ReturnType<typeof createMasker>;
 
 const MASK = "***";
 /** Lines of a secret that are shorter, such as the brace of a JSON document, would mask too much. */
@@ -28,7 +19,7 @@ const CHARACTERS_MAX = 4 * 1024 * 1024;
 /** Shown in place of texts that cannot be masked. */
 const NOT_SHOWN = "[not shown: the job has too many or too long masks]";
 
-export function createMasker(): Masker {
+export function createMasker() {
   const values = new Set<string>();
   const indexes: ValueIndex[] = [];
   let added: string[] = [];
@@ -57,7 +48,11 @@ export function createMasker(): Masker {
   };
 
   return {
-    add(secret) {
+    /**
+     * Masks a value from now on, with its lines and its usual encodings. Returns false when there are too many: from then on,
+     * `mask` replaces every text by a sentence.
+     */
+    add(secret: string): boolean {
       for (const value of toValues(secret)) {
         if (values.has(value)) continue;
         isExceeded ||= values.size >= VALUES_MAX || characters + value.length > CHARACTERS_MAX;
@@ -69,12 +64,13 @@ export function createMasker(): Masker {
       }
       return true;
     },
-    mask(text) {
+    mask(text: string): string {
       if (isExceeded) return text === "" ? text : NOT_SHOWN;
       indexAdded();
       const hidden = indexes.flatMap(({ find }) => find(text));
       return hidden.length === 0 ? text : hide(text, hidden);
     },
+    /** Length of the longest masked text. A truncated line must be longer, so that a secret at its end is detected. */
     get longest() {
       return longest;
     },

@@ -23,11 +23,7 @@ export interface ReportedTask {
 }
 
 /** Reports the state of one task, at least every two seconds. */
-export interface TaskReporter {
-  setStep(step: ReportedStep): void;
-  /** Reports the end; resolves when the daemon has acknowledged it, or refuses it. */
-  finish(result: StepResult, outputs: Readonly<Record<string, string>>): Promise<void>;
-}
+export type TaskReporter = ReturnType<typeof createTaskReporter>;
 
 export interface TaskReporterDeps {
   /** Sends a state, with retries. Resolves with whether the daemon has cancelled the task. */
@@ -45,7 +41,7 @@ const REPORT_EVERY_MS = 2_000;
 /** Changes of steps within this time are one report. */
 const COLLECT_MS = 300;
 
-export function createTaskReporter(deps: TaskReporterDeps): TaskReporter {
+export function createTaskReporter(deps: TaskReporterDeps) {
   const { send, clock, sleep, onCancelled, onLost } = deps;
   const startedAt = clock();
   const steps = new Map<number, ReportedStep>();
@@ -54,11 +50,12 @@ export function createTaskReporter(deps: TaskReporterDeps): TaskReporter {
   const reporting = report();
 
   return {
-    setStep(step) {
+    setStep(step: ReportedStep) {
       steps.set(step.number, step);
       changed.resolve();
     },
-    async finish(result, outputs) {
+    /** Reports the end; resolves when the daemon has acknowledged it, or refuses it. */
+    async finish(result: StepResult, outputs: Readonly<Record<string, string>>) {
       finished.abort();
       changed.resolve();
       await reporting;

@@ -36,19 +36,6 @@ export interface BrowseActionsDeps {
   readonly completePath: (path: string) => Promise<string>;
 }
 
-/** Actions that change local files and the storage. Each reports its own outcome. */
-export interface BrowseActions {
-  makeFolder(view: FolderView): void;
-  rename(view: FolderView, item: WireItem): void;
-  move(items: readonly WireItem[], from: Place, to: Place): void;
-  /** Asks for confirmation. */
-  remove(view: FolderView, items: readonly WireItem[]): void;
-  /** Prompts for the destination; folders are left out. */
-  download(place: Place, items: readonly WireItem[]): void;
-  upload(view: FolderView): void;
-  stopTransfers(): void;
-}
-
 interface ActionsOptions {
   readonly deps: BrowseActionsDeps;
   readonly tasks: TaskQueue;
@@ -60,6 +47,7 @@ interface ActionsOptions {
   readonly unselect: () => void;
 }
 
+/** Actions that change local files and the storage. Each reports its own outcome. */
 export function createBrowseActions({
   deps,
   tasks: { attempt, say },
@@ -67,11 +55,11 @@ export function createBrowseActions({
   transfers,
   stack,
   unselect,
-}: ActionsOptions): BrowseActions {
+}: ActionsOptions) {
   const complete = deps.completePath;
 
   return {
-    makeFolder(view) {
+    makeFolder(view: FolderView) {
       const onEnter = (text: string) =>
         attempt(async () => {
           const made = await deps.mkdir(view.place, text.trim());
@@ -81,7 +69,7 @@ export function createBrowseActions({
         });
       dialogs.ask({ label: "New folder:", enter: "creates the folder", text: "", onEnter });
     },
-    rename(view, item) {
+    rename(view: FolderView, item: WireItem) {
       const onEnter = (name: string) =>
         attempt(async () => {
           if (name === item.name) return;
@@ -92,7 +80,7 @@ export function createBrowseActions({
         });
       dialogs.ask({ label: "New name:", enter: "renames", text: item.name, onEnter });
     },
-    move(items, from, to) {
+    move(items: readonly WireItem[], from: Place, to: Place) {
       if (from.ref === to.ref && from.connection.id === to.connection.id)
         return say("They are in this folder already.");
       attempt(async () => {
@@ -101,7 +89,8 @@ export function createBrowseActions({
         return text;
       });
     },
-    remove(view, items) {
+    /** Asks for confirmation. */
+    remove(view: FolderView, items: readonly WireItem[]) {
       dialogs.confirm(`Delete ${nameAll(items)}?`, () =>
         attempt(async () => {
           let isTrashed = true;
@@ -113,7 +102,8 @@ export function createBrowseActions({
         }),
       );
     },
-    download(place, items) {
+    /** Prompts for the destination; folders are left out. */
+    download(place: Place, items: readonly WireItem[]) {
       const files = items.filter(({ kind }) => kind === "file");
       if (files.length === 0) return say("Only files can be downloaded.", true);
       const onEnter = (folder: string) => {
@@ -130,7 +120,7 @@ export function createBrowseActions({
       const label = files.length === 1 ? "Save into:" : `Save ${files.length} files into:`;
       dialogs.ask({ label, enter: "saves", text: "./", onEnter, complete });
     },
-    upload(view) {
+    upload(view: FolderView) {
       const onEnter = (path: string) =>
         background(
           path,

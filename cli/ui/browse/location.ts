@@ -20,49 +20,16 @@ export interface LocationDeps {
   readonly startItem: string | undefined;
 }
 
-/** The current location: the list of connections or a folder, its visible rows, and the selected row. */
-export interface Location {
-  /** Empty until they are loaded. */
-  readonly connections: readonly WireConnection[];
-  /** Of the shown folder, or of the connections. */
-  readonly load: LoadState;
-  /** The folders from the top to the one that is shown; empty in the list of connections. */
-  readonly stack: readonly FolderView[];
-  /** The folder that is shown; undefined in the list of connections. */
-  readonly folder: FolderView | undefined;
-  /** The items of the folder that have every word of the filter in their names. */
-  readonly rows: readonly WireItem[];
-  readonly window: ListWindow;
-  /** The filter. */
-  readonly words: string;
-  /** Ids of items of the folder. */
-  readonly selected: ReadonlySet<string>;
-  /** Sets the number of visible rows and scrolls as little as possible. */
-  fitInto(height: number): void;
-  /** Loads the first page; resolves when the load has succeeded or failed. */
-  loadFirst(): Promise<void>;
-  /** Reloads the folder or the connections. */
-  refresh(): void;
-  moveCursor(to: number): void;
-  /** Goes into the connection or folder under the cursor. Returns the file if the cursor is on one. */
-  enter(): WireItem | undefined;
-  goUp(): void;
-  /** Shows the items with these words in their names only. */
-  narrow(words: string): void;
-  /** Toggles the selection of the item and moves to the next one. */
-  toggle(item: WireItem | undefined): void;
-  unselect(): void;
-  /** Shows all items and clears the selection; the cursor stays on its row. */
-  showAll(): void;
-}
-
 /** The next page is loaded when the cursor is this near to the end. */
 const loadAheadRows = 50;
 /** Maximum number of items that are loaded for a filter; the vault allows a hundred requests a minute. */
 const lookThroughMax = 20_000;
 
-/** @param notify is called when there is something else to show */
-export function createLocation(deps: LocationDeps, notify: () => void): Location {
+/**
+ * The current location: the list of connections or a folder, its visible rows, and the selected row.
+ * @param notify is called when there is something else to show
+ */
+export function createLocation(deps: LocationDeps, notify: () => void) {
   let stack: readonly FolderView[] = deps.start.map(toView);
   const connectionsLoad = createLoad(notify);
   let connections: readonly WireConnection[] = [];
@@ -72,34 +39,43 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
   let height = 10;
 
   return {
+    /** Empty until they are loaded. */
     get connections() {
       return connections;
     },
+    /** Of the shown folder, or of the connections. */
     get load() {
       return stack.at(-1) ?? connectionsLoad;
     },
+    /** The folders from the top to the one that is shown; empty in the list of connections. */
     get stack() {
       return stack;
     },
+    /** The folder that is shown; undefined in the list of connections. */
     get folder() {
       return stack.at(-1);
     },
+    /** The items of the folder that have every word of the filter in their names. */
     get rows() {
       return rows();
     },
     get window() {
       return cursorWindow();
     },
+    /** The filter. */
     get words() {
       return words;
     },
+    /** Ids of items of the folder. */
     get selected() {
       return selected;
     },
-    fitInto(rowsMax) {
+    /** Sets the number of visible rows and scrolls as little as possible. */
+    fitInto(rowsMax: number) {
       height = rowsMax;
       placeCursor(cursorWindow().cursor);
     },
+    /** Loads the first page; resolves when the load has succeeded or failed. */
     async loadFirst() {
       const view = stack.at(-1);
       if (view === undefined) return loadConnections();
@@ -107,13 +83,15 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
       if (deps.startItem !== undefined) view.choose(deps.startItem);
       notify();
     },
+    /** Reloads the folder or the connections. */
     refresh() {
       const view = stack.at(-1);
       if (view === undefined) void loadConnections();
       else void view.load(true);
     },
     moveCursor,
-    enter() {
+    /** Goes into the connection or folder under the cursor. Returns the file if the cursor is on one. */
+    enter(): WireItem | undefined {
       const view = stack.at(-1);
       if (view === undefined) {
         const connection = connections[connectionsWindow.cursor];
@@ -139,12 +117,14 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
         });
       }
     },
-    narrow(text) {
+    /** Shows the items with these words in their names only. */
+    narrow(text: string) {
       words = text;
       placeCursor(0);
       lookFurther();
     },
-    toggle(item) {
+    /** Toggles the selection of the item and moves to the next one. */
+    toggle(item: WireItem | undefined) {
       if (item === undefined) return;
       const next = new Set(selected);
       if (!next.delete(item.provider_item_id)) next.add(item.provider_item_id);
@@ -154,6 +134,7 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
     unselect() {
       selected = new Set();
     },
+    /** Shows all items and clears the selection; the cursor stays on its row. */
     showAll,
   };
 

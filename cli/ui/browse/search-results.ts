@@ -31,23 +31,6 @@ export interface SearchDeps {
   readonly readText: (found: FoundText) => Promise<string | null>;
 }
 
-/** The results of a search over documents and items, and the text of one of them. */
-export interface SearchResults {
-  /** False while the folders are shown. */
-  readonly isOpen: boolean;
-  /** The words of the last search. */
-  readonly words: string;
-  search(words: string): void;
-  close(): void;
-  /** Handles a key of the results; returns false for keys that it does not know. */
-  press(key: Key): boolean;
-  draw(
-    more: { readonly question: Question | undefined; readonly message: Message | undefined },
-    size: Size,
-    style: Style,
-  ): readonly string[];
-}
-
 const listHints: readonly KeyHint[] = [
   ["Enter", "read", "row"],
   ["/", "search"],
@@ -67,8 +50,11 @@ interface ShownText extends ScrolledText {
   readonly problem: CliError | undefined;
 }
 
-/** @param notify is called when there is something else to show */
-export function createSearchResults(deps: SearchDeps, notify: () => void): SearchResults {
+/**
+ * The results of a search over documents and items, and the text of one of them.
+ * @param notify is called when there is something else to show
+ */
+export function createSearchResults(deps: SearchDeps, notify: () => void) {
   let load = createLoad(notify);
   let isOpen = false;
   let words = "";
@@ -118,9 +104,11 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
   }
 
   return {
+    /** False while the folders are shown. */
     get isOpen() {
       return isOpen;
     },
+    /** The words of the last search. */
     get words() {
       return words;
     },
@@ -128,7 +116,8 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
     close() {
       isOpen = false;
     },
-    press(key) {
+    /** Handles a key of the results; returns false for keys that it does not know. */
+    press(key: Key): boolean {
       if (shown !== undefined) return pressInText(key, shown);
       const name = key.kind === "key" ? key.name : key.text;
       const moved = moveOf(key, window, height);
@@ -139,7 +128,11 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
       else return false;
       return true;
     },
-    draw(common, size, style) {
+    draw(
+      common: { readonly question: Question | undefined; readonly message: Message | undefined },
+      size: Size,
+      style: Style,
+    ): readonly string[] {
       if (shown !== undefined) {
         const current = shown;
         const textPhase = phaseOfText(current);

@@ -3,17 +3,6 @@ import type { TaskQueue } from "../task-queue.ts";
 import type { Dialogs } from "../dialogs.ts";
 import type { ThreadStore } from "./thread-store.ts";
 
-/** Actions that change threads at the daemon. Each reports its own outcome. */
-export interface InboxActions {
-  mark(ids: readonly number[], status: ThreadStatusName): void;
-  /** Marks an opened thread as read without a message. */
-  noteOpened(id: number): void;
-  /** Asks for confirmation. */
-  markAllRead(): void;
-  /** Undoes the last mark. */
-  undo(): void;
-}
-
 interface ActionsDeps {
   readonly store: ThreadStore;
   readonly tasks: TaskQueue;
@@ -22,14 +11,15 @@ interface ActionsDeps {
   readonly repository: string | undefined;
 }
 
+/** Actions that change threads at the daemon. Each reports its own outcome. */
 export function createInboxActions({
   store,
   tasks: { attempt, say },
   dialogs,
   repository,
-}: ActionsDeps): InboxActions {
+}: ActionsDeps) {
   return {
-    mark(ids, status) {
+    mark(ids: readonly number[], status: ThreadStatusName) {
       attempt(async () => {
         const count = await store.mark(ids, status);
         if (count === 0)
@@ -38,10 +28,12 @@ export function createInboxActions({
       });
     },
 
-    noteOpened(id) {
+    /** Marks an opened thread as read without a message. */
+    noteOpened(id: number) {
       attempt(async () => void (await store.mark([id], "read")));
     },
 
+    /** Asks for confirmation. */
     markAllRead() {
       if (!store.wasLoaded) return;
       if (repository === undefined && store.unread === 0) {
@@ -60,6 +52,7 @@ export function createInboxActions({
       );
     },
 
+    /** Undoes the last mark. */
     undo() {
       attempt(async () => {
         const count = await store.undo();

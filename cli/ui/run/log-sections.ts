@@ -15,20 +15,7 @@ export type LogLine =
   | { readonly kind: "row"; readonly text: string; readonly depth: number };
 
 /** A log with its sections, in order. */
-export interface SectionedLog {
-  /** Appends whole rows, each `time content`. */
-  append(text: string): void;
-  /** Replaces the steps by those that are known of the job now. */
-  setSteps(steps: WireJob["steps"]): void;
-  /** The lines, without those of folded sections. */
-  lines(): readonly LogLine[];
-  /** Folds a section, or unfolds it. */
-  toggle(id: number): void;
-  /** Folds all steps, or unfolds all when all are folded. */
-  toggleAll(): void;
-  /** Rows that have been appended. */
-  readonly length: number;
-}
+export type SectionedLog = ReturnType<typeof createSectionedLog>;
 
 type Entry =
   | { readonly kind: "head"; readonly section: LogSection }
@@ -54,7 +41,7 @@ const BEGIN = /^(?:::group::|⭐ Run (?:Main )?)(.*)$/su;
  * Makes a log of a job with these steps. A step begins at the row that the job names for it. One that is not named yet
  * begins at the row with its name that the runner writes, so that its rows are under its head at once.
  */
-export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
+export function createSectionedLog(of: WireJob["steps"]) {
   const folded = new Set<number>();
   let steps = of.flatMap(toStep);
   let retained: string[] = [];
@@ -63,7 +50,8 @@ export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
   const entriesOf = () => (built ??= toEntries(steps, retained, length - retained.length));
 
   return {
-    append(text) {
+    /** Appends whole rows, each `time content`. */
+    append(text: string) {
       for (const row of text.split("\n")) {
         if (row === "") continue;
         // The time in front is the same for rows that came together, and takes a third of the screen.
@@ -73,11 +61,13 @@ export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
       if (retained.length > ROWS_MAX) retained = retained.slice(-ROWS_MAX);
       built = undefined;
     },
-    setSteps(next) {
+    /** Replaces the steps by those that are known of the job now. */
+    setSteps(next: WireJob["steps"]) {
       steps = next.flatMap(toStep);
       built = undefined;
     },
-    lines() {
+    /** The lines, without those of folded sections. */
+    lines(): readonly LogLine[] {
       const lines: LogLine[] = [];
       let hiddenBelow = Number.POSITIVE_INFINITY;
       for (const entry of entriesOf()) {
@@ -94,9 +84,11 @@ export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
       }
       return lines;
     },
-    toggle(id) {
+    /** Folds a section, or unfolds it. */
+    toggle(id: number) {
       if (!folded.delete(id)) folded.add(id);
     },
+    /** Folds all steps, or unfolds all when all are folded. */
     toggleAll() {
       const heads = entriesOf().flatMap((each) =>
         each.kind === "head" && each.section.depth === 0 ? [each.section.id] : [],
@@ -106,6 +98,7 @@ export function createSectionedLog(of: WireJob["steps"]): SectionedLog {
         if (areAll) folded.delete(id);
         else folded.add(id);
     },
+    /** Rows that have been appended. */
     get length() {
       return length;
     },

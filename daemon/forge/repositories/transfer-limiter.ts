@@ -42,17 +42,7 @@ export interface StreamLimiter extends TransferLimiter {
 export type StreamSlot = ReturnType<typeof createStreamSlot>;
 
 /** The output of a git process on its way to a client. */
-export interface WatchedOutput {
-  /**
-   * Returns for how many checks in a row the process may wait for the client, which it does now; undefined while it works.
-   * Called once a check.
-   */
-  patience(): number | undefined;
-  /** Returns the number of bytes that the process has written so far. */
-  bytes(): number;
-  /** Stops the process. */
-  stop(): void;
-}
+export type WatchedOutput = ReturnType<typeof toWatched>;
 
 interface Waiting {
   readonly client: Client;
@@ -255,13 +245,17 @@ function toClient({ caller, address }: TransferClient): Client {
 export function toWatched(
   { stdin, stdout, stop }: GitProcess,
   { body, isConversation }: { readonly body: Readable; readonly isConversation?: boolean },
-): WatchedOutput {
+) {
   const bytesOf = (stream: unknown, name: "bytesRead" | "bytesWritten") =>
     stream instanceof Socket ? stream[name] : 0;
   let written = 0;
   let silentChecks = 0;
   return {
-    patience() {
+    /**
+     * Returns for how many checks in a row the process may wait for the client, which it does now; undefined while it works.
+     * Called once a check.
+     */
+    patience(): number | undefined {
       const now = bytesOf(stdout, "bytesRead");
       silentChecks = now === written ? silentChecks + 1 : 0;
       written = now;
@@ -270,7 +264,9 @@ export function toWatched(
       if (isConversation !== true) return STALLS_MAX;
       return silentChecks >= SILENT_CHECKS ? PACKING_STALLS_MAX : undefined;
     },
+    /** Stops the process. */
     stop,
-    bytes: () => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
+    /** Returns the number of bytes that the process has written so far. */
+    bytes: (): number => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
   };
 }

@@ -6,17 +6,12 @@ import { z } from "zod";
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { Keyring, SealAgain } from "../../../storage/keys/keyring.ts";
 import { type Enqueue } from "../../jobs/queue.ts";
-import { type JobKind, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
+import { type JobContext, parsePayload, PermanentJobError } from "../../jobs/job-kind.ts";
 import { type ComposedMail, composeMail, type MailMessage, type MailReader } from "./compose.ts";
 import { writeMail } from "./outbox.ts";
 
 /** Queues and sends mails. */
-export interface Mailer {
-  /** Enqueues a mail in the caller's transaction. Never fails because of the mail, its address or the server. */
-  queueMail(tx: Transaction, message: MailMessage): Promise<void>;
-  /** The job that sends; for `JobQueue.register`. */
-  readonly job: JobKind;
-}
+export type Mailer = ReturnType<typeof createMailer>;
 
 export interface MailerOptions {
   readonly enqueue: Enqueue;
@@ -68,15 +63,17 @@ const contentSchema = z.object({
  * address that it refuses permanently dead-letters the job at once. Delivery is at least once: after a crash a mail may be
  * sent twice, with the same Message-ID.
  */
-export function createMailer(options: MailerOptions): Mailer {
+export function createMailer(options: MailerOptions) {
   const { enqueue, keyring, smtpUrl, from } = options;
   return {
-    async queueMail(tx, message) {
+    /** Enqueues a mail in the caller's transaction. Never fails because of the mail, its address or the server. */
+    async queueMail(tx: Transaction, message: MailMessage) {
       const id = Buffer.from(options.randomBytes(12)).toString("hex");
       const content = JSON.stringify({ ...message, queuedAt: tx.now });
       const payload: QueuedMail = { id, sealed: keyring.seal(PURPOSE, content, rowOf(id)) };
       await enqueue(tx, { kind: KIND, payload });
     },
+    /** The job that sends; for `JobQueue.register`. */
     job: {
       kind: KIND,
       concurrency: 2,
@@ -84,7 +81,7 @@ export function createMailer(options: MailerOptions): Mailer {
       retryFirstMs: 10_000,
       retryMaxMs: 3_600_000,
       timeoutMs: 120_000,
-      async run(payload, { signal }) {
+      async run(payload: unknown, { signal }: JobContext) {
         const { id, sealed } = parsePayload(payloadSchema, payload);
         const content: unknown = JSON.parse(keyring.openText(PURPOSE, sealed, rowOf(id)));
         const { queuedAt, reader, ...message } = parsePayload(contentSchema, content);

@@ -20,18 +20,7 @@ export interface DriveCall {
 }
 
 /** Calls of the Drive API with a connection's token. */
-export interface DriveApi {
-  /** Returns a JSON response, or `{}` for an empty one. */
-  callJson(
-    call: DriveCall,
-  ): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | DriveFailure>;
-  /** Returns a successful response (2xx or, for uploads, 308) unread. */
-  open(call: DriveCall): Promise<ProviderAnswer | DriveFailure>;
-  /** Calls the URL of an upload session in the same way. */
-  openSession(
-    request: Omit<ProviderRequest, "headTimeoutMs">,
-  ): Promise<ProviderAnswer | DriveFailure>;
-}
+export type DriveApi = ReturnType<typeof createDriveApi>;
 
 /** A page of 1000 entries with long names stays far below. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
@@ -42,7 +31,7 @@ export function createDriveApi(deps: {
   readonly root: string;
   readonly clock: () => number;
   readonly headTimeoutMs: number | undefined;
-}): DriveApi {
+}) {
   const timeout = deps.headTimeoutMs === undefined ? {} : { headTimeoutMs: deps.headTimeoutMs };
   const services: Readonly<Record<DriveService, string>> = {
     v3: `${deps.root}/drive/v3`,
@@ -58,8 +47,17 @@ export function createDriveApi(deps: {
     return isSuccess ? answer : toDriveFailure(answer, deps.clock());
   }
 
-  const api: DriveApi = {
-    open({ method, service, path, query, headers, body, signal }) {
+  const api = {
+    /** Returns a successful response (2xx or, for uploads, 308) unread. */
+    open({
+      method,
+      service,
+      path,
+      query,
+      headers,
+      body,
+      signal,
+    }: DriveCall): Promise<ProviderAnswer | DriveFailure> {
       const parameters = new URLSearchParams({ ...ofAllDrives(path), ...query });
       const isBytes = body instanceof Uint8Array;
       return send({
@@ -75,7 +73,10 @@ export function createDriveApi(deps: {
       });
     },
 
-    async callJson(call) {
+    /** Returns a JSON response, or `{}` for an empty one. */
+    async callJson(
+      call: DriveCall,
+    ): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | DriveFailure> {
       const answer = await api.open(call);
       if (answer.kind !== "answered") return answer;
       if (answer.status === 204) {
@@ -85,6 +86,7 @@ export function createDriveApi(deps: {
       return readJsonObject(answer, ANSWER_BYTES_MAX);
     },
 
+    /** Calls the URL of an upload session in the same way. */
     openSession: send,
   };
   return api;

@@ -17,40 +17,12 @@ export type FilesOutcome =
   | DriveFailure;
 
 /** One user's drive: the requests that the operations consist of. */
-export interface Drive {
-  readonly api: DriveApi;
-  /** Returns the real id of a folder; the empty id is the root. */
-  realId(folder: string): string;
-  /** Looks up one item, trashed or not. */
-  lookUp(id: string, signal: AbortSignal): Promise<FileOutcome>;
-  /** Looks up one item with its etag for preconditions. */
-  lookUpWithEtag(id: string, signal: AbortSignal): Promise<FileOutcome>;
-  /** Looks up a folder as a parent: `not_found` when it is missing or in the trash. */
-  lookUpParent(
-    folder: string,
-    signal: AbortSignal,
-  ): Promise<
-    | { readonly kind: "ok" }
-    | { readonly kind: "not_a_folder"; readonly note?: string }
-    | DriveFailure
-  >;
-  /** Lists the items of a folder, or those of one name. */
-  list(
-    folder: string,
-    name: string | undefined,
-    signal: AbortSignal,
-    filesMax: number,
-  ): Promise<FilesOutcome>;
-  /** Sends a change whose response is the item. */
-  change(call: Omit<DriveCall, "signal">, signal: AbortSignal): Promise<FileOutcome>;
-  /** Returns an id for a new item, which makes creating it idempotent. */
-  takeId(signal: AbortSignal): Promise<{ readonly kind: "ok"; readonly id: string } | DriveFailure>;
-}
+export type Drive = ReturnType<typeof createDrive>;
 
 /** Ids per request. */
 const IDS_AT_ONCE = 50;
 
-export function createDrive(api: DriveApi, rootId: string, pageSize: number): Drive {
+export function createDrive(api: DriveApi, rootId: string, pageSize: number) {
   const spareIds: string[] = [];
   const strange = { kind: "offline", sent: true, note: "strange_answer" } as const;
 
@@ -70,14 +42,27 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     return answer.kind === "ok" ? toOutcome(read(answer.value, rootId)) : answer;
   }
 
-  const drive: Drive = {
+  const drive = {
     api,
-    realId: (folder) => (folder === "" ? rootId : folder),
+    /** Returns the real id of a folder; the empty id is the root. */
+    realId: (folder: string): string => (folder === "" ? rootId : folder),
 
-    lookUp: (id, signal) => lookUpFile("v3", FIELDS, toDriveFile, id, signal),
-    lookUpWithEtag: (id, signal) => lookUpFile("v2", GUARD_FIELDS, toGuardedFile, id, signal),
+    /** Looks up one item, trashed or not. */
+    lookUp: (id: string, signal: AbortSignal): Promise<FileOutcome> =>
+      lookUpFile("v3", FIELDS, toDriveFile, id, signal),
+    /** Looks up one item with its etag for preconditions. */
+    lookUpWithEtag: (id: string, signal: AbortSignal): Promise<FileOutcome> =>
+      lookUpFile("v2", GUARD_FIELDS, toGuardedFile, id, signal),
 
-    async lookUpParent(folder, signal) {
+    /** Looks up a folder as a parent: `not_found` when it is missing or in the trash. */
+    async lookUpParent(
+      folder: string,
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly kind: "ok" }
+      | { readonly kind: "not_a_folder"; readonly note?: string }
+      | DriveFailure
+    > {
       if (folder === "") return { kind: "ok" };
       const found = await drive.lookUp(folder, signal);
       if (found.kind !== "ok") return found;
@@ -85,7 +70,13 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
       return found.file.mimeType === FOLDER_TYPE ? { kind: "ok" } : { kind: "not_a_folder" };
     },
 
-    async list(folder, name, signal, filesMax) {
+    /** Lists the items of a folder, or those of one name. */
+    async list(
+      folder: string,
+      name: string | undefined,
+      signal: AbortSignal,
+      filesMax: number,
+    ): Promise<FilesOutcome> {
       const accumulated = createListedItems<DriveFile>(filesMax);
       const nameCondition = name === undefined ? "" : ` and name = '${quoted(name)}'`;
       const query = {
@@ -123,7 +114,8 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
       return { kind: "ok", files: accumulated.values() };
     },
 
-    async change(call, signal) {
+    /** Sends a change whose response is the item. */
+    async change(call: Omit<DriveCall, "signal">, signal: AbortSignal): Promise<FileOutcome> {
       const isV2 = call.service === "v2" || call.service === "upload_v2";
       const query = { ...call.query, fields: isV2 ? GUARD_FIELDS : FIELDS };
       const answer = await api.callJson({ ...call, query, signal });
@@ -133,7 +125,10 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
       );
     },
 
-    async takeId(signal) {
+    /** Returns an id for a new item, which makes creating it idempotent. */
+    async takeId(
+      signal: AbortSignal,
+    ): Promise<{ readonly kind: "ok"; readonly id: string } | DriveFailure> {
       const spare = spareIds.pop();
       if (spare !== undefined) return { kind: "ok", id: spare };
       const answer = await api.callJson({

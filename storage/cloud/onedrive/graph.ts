@@ -21,26 +21,7 @@ export type GraphAnswer =
   | GraphFailure;
 
 /** Calls Microsoft Graph with a connection's token. */
-export interface Graph {
-  /** Returns a JSON response, or nothing after 204. */
-  call(call: GraphCall): Promise<GraphAnswer>;
-  /** Returns the download URL of an item: a pre-signed URL, which is called without the token. */
-  locate(call: GraphCall): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure>;
-  /** Calls a pre-signed URL without the token. */
-  callSigned(call: {
-    readonly method: "GET" | "PUT" | "DELETE";
-    readonly url: string;
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly body?: Uint8Array;
-    readonly signal: AbortSignal;
-  }): Promise<ProviderAnswer | Failure>;
-  /** Maps an error response of `callSigned`; consumes its body. */
-  toFailure(answer: ProviderAnswer): Promise<GraphFailure>;
-  /** Returns the URL of the next page, or undefined when it is on another origin: only Graph gets the token. */
-  toNextPage(link: string): string | undefined;
-  /** Returns a download or upload URL from a response, or undefined when calling it is forbidden. */
-  toSigned(address: unknown): string | undefined;
-}
+export type Graph = ReturnType<typeof createGraph>;
 
 /** A page of 1000 entries is about a megabyte. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -51,7 +32,7 @@ export function createGraph(deps: {
   readonly sender: AuthorizedSender;
   readonly root: string;
   readonly clock: () => number;
-}): Graph {
+}) {
   const { origin } = new URL(deps.root);
 
   function send({ method, path, headers, body, signal }: GraphCall) {
@@ -76,8 +57,9 @@ export function createGraph(deps: {
     return toGraphFailure(answer, body.kind === "ok" ? body.value : undefined, deps.clock());
   }
 
-  const graph: Graph = {
-    async call(call) {
+  const graph = {
+    /** Returns a JSON response, or nothing after 204. */
+    async call(call: GraphCall): Promise<GraphAnswer> {
       const answer = await send(call);
       if (answer.kind !== "answered") return answer;
       const { status } = answer;
@@ -90,7 +72,10 @@ export function createGraph(deps: {
       return body.kind === "ok" ? { kind: "ok", status, value: body.value } : body;
     },
 
-    async locate(call) {
+    /** Returns the download URL of an item: a pre-signed URL, which is called without the token. */
+    async locate(
+      call: GraphCall,
+    ): Promise<{ readonly kind: "ok"; readonly url: string } | GraphFailure> {
       const answer = await send(call);
       if (answer.kind !== "answered") return answer;
       if (answer.status !== 302) {
@@ -105,21 +90,31 @@ export function createGraph(deps: {
         : { kind: "ok", url };
     },
 
-    callSigned: (call) =>
+    /** Calls a pre-signed URL without the token. */
+    callSigned: (call: {
+      readonly method: "GET" | "PUT" | "DELETE";
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: Uint8Array;
+      readonly signal: AbortSignal;
+    }): Promise<ProviderAnswer | Failure> =>
       deps.sender.send({
         ...call,
         headers: { "user-agent": USER_AGENT, ...call.headers },
         withoutToken: true,
       }),
 
+    /** Maps an error response of `callSigned`; consumes its body. */
     toFailure,
 
-    toNextPage(link) {
+    /** Returns the URL of the next page, or undefined when it is on another origin: only Graph gets the token. */
+    toNextPage(link: string): string | undefined {
       const url = URL.parse(link);
       return url !== null && url.origin === origin ? url.href : undefined;
     },
 
-    toSigned(address) {
+    /** Returns a download or upload URL from a response, or undefined when calling it is forbidden. */
+    toSigned(address: unknown): string | undefined {
       const url = typeof address === "string" ? URL.parse(address) : null;
       if (url === null || url.username !== "") return undefined;
       // Bytes are sent unencrypted only to a stand-in without encryption.

@@ -18,10 +18,7 @@ const PACED_FILES_MIN = 100;
 const ATTEMPTS_MAX = 3;
 
 /** Downloads small files, many in one request. */
-export interface DownloadBatches {
-  /** Returns the bytes of an item after checking them against the daemon's length and hash. */
-  download(itemId: string): Promise<Buffer>;
-}
+export type DownloadBatches = ReturnType<typeof createDownloadBatches>;
 
 interface Entry {
   readonly itemId: string;
@@ -39,13 +36,14 @@ export function createDownloadBatches(
   cli: CliContext,
   connectionId: string,
   { isPaced = false }: { readonly isPaced?: boolean } = {},
-): DownloadBatches {
+) {
   const queue: Entry[] = [];
   let running = 0;
   let isPausing = false;
 
   return {
-    download(itemId) {
+    /** Returns the bytes of an item after checking them against the daemon's length and hash. */
+    download(itemId: string): Promise<Buffer> {
       const done = Promise.withResolvers<Buffer>();
       queue.push({ itemId, done, attempts: 0, isDone: false });
       // The tasks that are started in the same turn go into one request.

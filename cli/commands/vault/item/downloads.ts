@@ -58,19 +58,6 @@ interface DownloadsOptions extends TransferOptions {
   readonly target: DownloadTarget;
 }
 
-/** The downloads of one run. */
-interface Downloads {
-  /**
-   * One task for each file, in the order of the words and of the folders' own listings. Listing and creating folders
-   * continues while files are transferred, so that work begins before a large tree is known.
-   */
-  tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
-  /** The number of part files that were kept for resuming. */
-  readonly resumableParts: number;
-  /** Prints the plan of a dry run. */
-  showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
-}
-
 /** A remote folder in a walk. */
 interface WalkedFolder {
   readonly listings: FolderListings;
@@ -84,10 +71,11 @@ interface WalkedFolder {
   readonly above: readonly string[];
 }
 
+/** The downloads of one run. */
 export function createDownloads(
   cli: CliContext,
   { recursive, skipExisting, transfers, progress, batching, target }: DownloadsOptions,
-): Downloads {
+) {
   const { platform } = cli.system;
   const alone = createLimit(transfers);
   const batches = new Map<string, DownloadBatches>();
@@ -98,11 +86,17 @@ export function createDownloads(
   let top: Promise<LocalFolder> | undefined;
 
   return {
+    /**
+     * One task for each file, in the order of the words and of the folders' own listings. Listing and creating folders
+     * continues while files are transferred, so that work begins before a large tree is known.
+     */
     tasks,
+    /** The number of part files that were kept for resuming. */
     get resumableParts() {
       return files.resumableParts.size;
     },
-    showPlan(outcomes) {
+    /** Prints the plan of a dry run. */
+    showPlan(outcomes: readonly Outcome<Downloaded>[]): never {
       throw new DryRun({
         downloads: outcomes.map(({ item, value, failure }) => ({
           item,

@@ -29,13 +29,7 @@ export interface FolderCreation {
 }
 
 /** Creates folders, many in one request. */
-export interface FolderBatches {
-  /**
-   * Creates a folder in `parent`: the id of an existing folder, or a creation in progress. Uses an existing folder of
-   * that name.
-   */
-  create(parent: string | FolderCreation, name: string): FolderCreation;
-}
+export type FolderBatches = ReturnType<typeof createFolderBatches>;
 
 interface Entry {
   readonly creation: FolderCreation;
@@ -49,13 +43,17 @@ interface Entry {
 class ParentFailed extends Error {}
 
 /** Creates the batches of one connection. One request runs at a time; the folders that arrive meanwhile go into the next one. */
-export function createFolderBatches({ cli, repeat }: Retries, connectionId: string): FolderBatches {
+export function createFolderBatches({ cli, repeat }: Retries, connectionId: string) {
   const queue: Entry[] = [];
   const ids = new Map<FolderCreation, string>();
   let isRunning = false;
 
   return {
-    create(parent, name) {
+    /**
+     * Creates a folder in `parent`: the id of an existing folder, or a creation in progress. Uses an existing folder of
+     * that name.
+     */
+    create(parent: string | FolderCreation, name: string): FolderCreation {
       const { promise: done, resolve, reject } = Promise.withResolvers<CreatedFolder>();
       // The tasks that need the folder report its failure.
       done.catch(() => undefined);

@@ -53,24 +53,20 @@ export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> 
 }
 
 /** State that the downloads of one run share. */
-export interface LocalFiles {
-  readonly parts: PartFinder;
-  /** Part files that another run can resume. */
-  readonly resumableParts: Set<string>;
-  /**
-   * Renames a complete part to its name, atomically. Replaces an existing file only if `mayReplace`, and never one that
-   * this run has written: on a case-insensitive file system two names can be one file. @throws CliError `conflict`
-   */
-  put(part: string, path: string, mayReplace: boolean): Promise<void>;
-}
+export type LocalFiles = ReturnType<typeof createLocalFiles>;
 
-export function createLocalFiles(): LocalFiles {
+export function createLocalFiles() {
   const written = new Set<string>();
   let turn: Promise<unknown> = Promise.resolve();
   return {
     parts: createPartFinder(),
+    /** Part files that another run can resume. */
     resumableParts: new Set(),
-    put(part, path, mayReplace) {
+    /**
+     * Renames a complete part to its name, atomically. Replaces an existing file only if `mayReplace`, and never one that
+     * this run has written: on a case-insensitive file system two names can be one file. @throws CliError `conflict`
+     */
+    put(part: string, path: string, mayReplace: boolean) {
       const putting = turn.then(async () => {
         if (mayReplace) await replace(part, path);
         else await putNew(part, path);
@@ -111,12 +107,6 @@ export function toTag(etag: unknown): string | undefined {
   return /^"([\w-]{8,64})"$/.exec(String(etag ?? ""))?.[1];
 }
 
-/** Finds part files of earlier runs. Each folder is read once, on first use. */
-interface PartFinder {
-  /** Returns the newest part file for `path` that no running process writes to. */
-  find(path: string, system: PartSystem): Promise<Part | undefined>;
-}
-
 type PartSystem = Pick<System, "pid" | "random" | "isProcessAlive">;
 
 /** Returns a mark that names this process as the only writer of a part file. */
@@ -127,10 +117,12 @@ export function toOwnerMark({ pid, random }: PartSystem): string {
 /** The end of a part's name: the entity tag of its version and, while a process writes to it, that process. */
 const PART_END = /\.([\w-]{8,64})(?:~(\d{1,10})_[0-9a-f]{8})?$/;
 
-function createPartFinder(): PartFinder {
+/** Finds part files of earlier runs. Each folder is read once, on first use. */
+function createPartFinder() {
   const folders = new Map<string, Promise<readonly string[]>>();
   return {
-    async find(path, system) {
+    /** Returns the newest part file for `path` that no running process writes to. */
+    async find(path: string, system: PartSystem): Promise<Part | undefined> {
       const folder = dirname(path);
       const reading = folders.get(folder) ?? readParts(folder);
       folders.set(folder, reading);

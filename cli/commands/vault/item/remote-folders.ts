@@ -136,10 +136,7 @@ const FOLDERS_MAX = 100;
 const AHEAD_MAX = 1_000;
 
 /** Lists the folders of a tree, many in one request. */
-export interface FolderListings {
-  /** Lists a folder, or returns its listing that was read ahead. */
-  read(id: string): Promise<FolderContent>;
-}
+export type FolderListings = ReturnType<typeof createFolderListings>;
 
 interface FolderListingsOptions {
   /** List folders at the provider, however fresh the last listing is. */
@@ -176,7 +173,7 @@ export function createFolderListings(
     follow = async (_id, items) => items,
     requests = 2,
   }: FolderListingsOptions,
-): FolderListings {
+) {
   /** Folders to request. The last one is listed first, because the walk is depth-first. */
   const queue: Entry[] = [];
   const ahead = new Map<string, Promise<FolderContent>>();
@@ -184,7 +181,8 @@ export function createFolderListings(
   let running = 0;
 
   return {
-    read(id) {
+    /** Lists a folder, or returns its listing that was read ahead. */
+    read(id: string): Promise<FolderContent> {
       const known = ahead.get(id);
       ahead.delete(id);
       const content = known ?? enqueue(id, allLevels);

@@ -41,15 +41,7 @@ function collect(pattern: string, previous: readonly string[] | undefined): read
 }
 
 /** Decides which files and folders a sync leaves out. A rule of either side leaves a path out at both. */
-export interface SyncFilter {
-  /**
-   * Returns whether a path with slashes is left out, by a rule for it or for a folder above it. Throws `unsupported` when the
-   * rules take too long for the paths so far.
-   */
-  isIgnored(path: string, isFolder: boolean): boolean;
-  /** Adds the text of an `IGNORE_FILE` in `folder`, empty for the top. Those of the folders above it come first. */
-  addRules(side: Side, folder: string, text: string): void;
-}
+export type SyncFilter = ReturnType<typeof createSyncFilter>;
 
 type Side = "one" | "other";
 
@@ -62,7 +54,7 @@ export function createSyncFilter({
   readonly exclude?: readonly string[] | undefined;
   readonly include?: readonly string[] | undefined;
   readonly stepsFirst?: number;
-}): SyncFilter {
+}) {
   const ofCommand = [...exclude, ...include.map((pattern) => `!${pattern}`)].flatMap((pattern) =>
     toRules(pattern.normalize("NFC"), "", "a pattern"),
   );
@@ -99,7 +91,11 @@ export function createSyncFilter({
     return isIgnored;
   };
   return {
-    isIgnored(path, isFolder) {
+    /**
+     * Returns whether a path with slashes is left out, by a rule for it or for a folder above it. Throws `unsupported` when the
+     * rules take too long for the paths so far.
+     */
+    isIgnored(path: string, isFolder: boolean): boolean {
       stepsMax += STEPS_PER_PATH;
       const names = path
         .normalize("NFC")
@@ -108,7 +104,8 @@ export function createSyncFilter({
       if (isFolder) return isFolderIgnored(names);
       return isFolderIgnored(names.slice(0, -1)) || decide(names, false);
     },
-    addRules(side, folder, text) {
+    /** Adds the text of an `IGNORE_FILE` in `folder`, empty for the top. Those of the folders above it come first. */
+    addRules(side: Side, folder: string, text: string) {
       const file = `${folder === "" ? "" : `${folder}/`}${IGNORE_FILE}`;
       if (Buffer.byteLength(text) > IGNORE_BYTES_MAX)
         throw new CliError("unsupported", `${file} is larger than ${IGNORE_BYTES_MAX} bytes`);

@@ -32,12 +32,7 @@ export interface BatchedFile {
 }
 
 /** Uploads small files, many in one request. */
-export interface UploadBatches {
-  /** Uploads one file. Rejects with the failure of this file alone. A file that cannot be read is not sent. */
-  upload(file: BatchedFile, progress: TransferProgress): Promise<Uploaded>;
-  /** Ends the open request after the waiting files, because no further files follow for now. */
-  flush(): void;
-}
+export type UploadBatches = ReturnType<typeof createUploadBatches>;
 
 interface Entry {
   readonly file: BatchedFile;
@@ -62,14 +57,17 @@ export function createUploadBatches(
   connectionId: string,
   { repeat }: Pick<Retries, "repeat">,
   operation: typeof vault.uploadBatch | typeof vault.replaceBatch = vault.uploadBatch,
-): UploadBatches {
+) {
   const queue: Entry[] = [];
   let isRunning = false;
   let isFlushed = false;
   let wake: (() => void) | undefined;
 
   return {
-    upload: (file, progress) => repeat(connectionId, () => enqueue(file, progress)),
+    /** Uploads one file. Rejects with the failure of this file alone. A file that cannot be read is not sent. */
+    upload: (file: BatchedFile, progress: TransferProgress): Promise<Uploaded> =>
+      repeat(connectionId, () => enqueue(file, progress)),
+    /** Ends the open request after the waiting files, because no further files follow for now. */
     flush() {
       isFlushed = true;
       wake?.();

@@ -89,15 +89,13 @@ function toSkipped(step: Change): CliError {
 }
 
 /** The ids of folders of the connection, created when they are missing. */
-interface FolderIds {
-  /** Returns the id of the folder with this path, with the folders above it. */
-  open(path: string): Promise<string>;
-}
+type FolderIds = ReturnType<typeof createFolderIds>;
 
-function createFolderIds({ remote, scan }: Pick<Work, "remote" | "scan">): FolderIds {
+function createFolderIds({ remote, scan }: Pick<Work, "remote" | "scan">) {
   const opened = new Map<string, Promise<string>>();
-  const ids: FolderIds = {
-    open(path) {
+  const ids = {
+    /** Returns the id of the folder with this path, with the folders above it. */
+    open(path: string): Promise<string> {
       if (path === ".") return Promise.resolve(remote.rootId);
       const known = scan.entries.get(path);
       if (known?.kind === "folder") return Promise.resolve(known.mark.id);

@@ -57,22 +57,12 @@ export interface PairState {
 }
 
 /** The state file of a pair. */
-export interface StateFile {
-  readonly path: string;
-  /** Undefined before the first run. @throws CliError when the file is damaged or of another version of croft */
-  load(): Promise<PairState | undefined>;
-  /** Replaces the state atomically. */
-  save(state: PairState): Promise<void>;
-}
+export type StateFile = Awaited<ReturnType<typeof openStateFile>>;
 
 const VERSION = 1;
 
 /** Opens the state of a pair, in croft's state folder. `local` is a real path, `remote` an address with the connection's id. */
-export async function openStateFile(
-  cli: CliContext,
-  local: string,
-  remote: string,
-): Promise<StateFile> {
+export async function openStateFile(cli: CliContext, local: string, remote: string) {
   const pair = createHash("sha256")
     .update(JSON.stringify([local, remote]))
     .digest("hex");
@@ -80,7 +70,8 @@ export async function openStateFile(
   const path = join(stateDirectory, "sync", `${pair.slice(0, 32)}.json`);
   return {
     path,
-    async load() {
+    /** Undefined before the first run. @throws CliError when the file is damaged or of another version of croft */
+    async load(): Promise<PairState | undefined> {
       const text = await readFile(path, "utf8").catch((error: unknown) => {
         if (codeOf(error) === "ENOENT") return undefined;
         throw error;
@@ -96,7 +87,8 @@ export async function openStateFile(
         );
       return { rootIno, entries: new Map(Object.entries(entries as Record<string, Agreed>)) };
     },
-    save: ({ rootIno, entries }) =>
+    /** Replaces the state atomically. */
+    save: ({ rootIno, entries }: PairState) =>
       writePrivateFile(
         path,
         JSON.stringify({ version: VERSION, local, remote, rootIno, entries: toObject(entries) }),
