@@ -4,7 +4,7 @@ import { CliError } from "../errors.ts";
 import type { Credentials, Service } from "../profile/credentials.ts";
 import { addressOf, findTarget, type Target, toTarget } from "./target.ts";
 import type { IncomingResponse } from "./transport.ts";
-import { createVaultSession, type VaultSession } from "./vault-session.ts";
+import { createVaultSession } from "./vault-session.ts";
 
 /** The credentials of a request. */
 export interface Authorization {

@@ -6,7 +6,6 @@ import { toTaskList } from "../forge/cron/gitea-tasks.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
 import { forgeTasks } from "../forge/tasks.ts";
-import type { NodeHandler } from "../http/server.ts";
 import { createUpkeepTasks, hasNightlyBackup } from "../home/upkeep.ts";
 import { vaultTasks } from "../vault/tasks.ts";
 import { createLazy, type Lazy, toLazyTasks } from "./lazy.ts";

@@ -20,7 +20,6 @@ import {
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
 import { createFileObjects } from "../../storage/objects/file-objects.ts";
-import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";

@@ -1,6 +1,6 @@
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/items.ts";
-import { createLoad, type LoadState } from "../load.ts";
+import { createLoad } from "../load.ts";
 import { atTop, type ListWindow, moveTo } from "../scrolling.ts";
 import {
   createFolderView,
