@@ -1,3 +1,4 @@
+import { networkInterfaces } from "node:os";
 import { randomBytes } from "node:crypto";
 import { findTaskCaller } from "../forge/actions/secrets/task-tokens.ts";
 import { createForgeAccounts } from "../forge/accounts/accounts.ts";
@@ -8,7 +9,6 @@ import type { AdministratorsDeps } from "../home/administrators.ts";
 import { createAddressCheck } from "../outbound/address-policy.ts";
 import { createBreachLookup, createCommonPasswords } from "../outbound/breach/lookup.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
-import { machineAddresses } from "../outbound/machine-addresses.ts";
 import type { Emit } from "../forge/events.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
@@ -118,4 +118,11 @@ export function toAdministratorsDeps(deps: ServiceDeps): AdministratorsDeps {
       };
     },
   };
+}
+
+/** Returns the current addresses of this machine. */
+function machineAddresses(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((each) =>
+    (each ?? []).map(({ address }) => address),
+  );
 }

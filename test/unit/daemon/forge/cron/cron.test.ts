@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CronTask, toNext } from "../../../../../daemon/jobs/cron-task.ts";
 import { createCronTasks, type CronTasks } from "../../../../../daemon/forge/cron/cron.service.ts";
-import { toCronView } from "../../../../../daemon/forge/cron/cron.view.ts";
+import { toCronView } from "../../../../../daemon/forge/cron/cron.routes.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
