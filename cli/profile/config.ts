@@ -84,7 +84,7 @@ function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig
   const url = flags.url ?? unlessEmpty(env["CROFT_URL"]);
   const store = flags.credentialStore ?? unlessEmpty(env["CROFT_CREDENTIAL_STORE"]) ?? "auto";
   const noInput = unlessEmpty(env["CROFT_NO_INPUT"]) ?? "false";
-  const completion = unlessEmpty(env["CROFT_COMPLETION_MS"]) ?? "150";
+  const completion = unlessEmpty(env["CROFT_COMPLETION_MS"]) ?? "1000";
   const texts = [
     flags.profile ?? env["CROFT_PROFILE"],
     env["CROFT_FORGE_TOKEN"],

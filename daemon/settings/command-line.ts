@@ -37,7 +37,7 @@ export const commandLineSettings = {
   noInput: setting("Command line", onOff, false, {
     help: "Never prompt; name the missing flag instead",
   }),
-  completionMs: setting("Command line", integer(0, 60_000, "milliseconds"), 150, {
+  completionMs: setting("Command line", integer(0, 60_000, "milliseconds"), 1_000, {
     help: "Time from its start in which croft finds values for completion; later it shows none. 0 turns it off",
   }),
 };

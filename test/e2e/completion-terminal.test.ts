@@ -63,6 +63,8 @@ esac
       await terminal.press(/[$#%>] *$/m, loads[shell], "Enter");
       await terminal.press(/ready> *$/m, "croft milestone cr", "Tab");
       await terminal.press("croft milestone create", "C-c");
+      await terminal.press(/ready> *$/m, "croft job list --state=w", "Tab");
+      await terminal.press("croft job list --state=waiting", "C-c");
       for (const [begin, , quoted] of names) {
         await terminal.press(/ready> *$/m, `croft vault item cat home:/${begin}`, "Tab");
         await terminal.sees(`croft vault item cat home:/${quoted}`);
