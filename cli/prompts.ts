@@ -20,38 +20,16 @@ interface MissingFlag {
 }
 
 /** Prompts on standard error. Each throws `missing_input` when prompting is not possible. */
-export interface Prompts {
-  /** Whether prompting is possible: terminals on both ends, no machine output, no `--no-input`. */
-  canAsk(): Promise<boolean>;
-  /** Throws `missing_input` that names all missing flags when prompting is not possible. */
-  require(flags: readonly MissingFlag[]): Promise<void>;
-  /**
-   * Prompts for a line of text. `flag` is named by the error when no prompt is possible. An empty line means `byDefault`.
-   */
-  text(question: string, flag: string, byDefault?: string): Promise<string>;
-  /** One of several; the cursor begins on `byDefault`. */
-  choose(
-    question: string,
-    choices: readonly Choice[],
-    flag: string,
-    byDefault?: string,
-  ): Promise<string>;
-  /** Prompts for a line without echo. */
-  secret(question: string, flag: string): Promise<string>;
-  /**
-   * Asks for confirmation before something is destroyed, unless `--yes` is set. With `name` the user must type that name,
-   * or pass it with `--confirm`. @throws CliError `cancelled` when the answer is no.
-   */
-  confirm(question: string, name?: string): Promise<void>;
-}
+export type Prompts = ReturnType<typeof createPrompts>;
 
 /** Collaborators of the prompts. */
 type PromptsDeps = Pick<CliEnvironment, "io" | "flags" | "config" | "system" | "signal" | "output">;
 
-export function createPrompts(cli: PromptsDeps): Prompts {
+export function createPrompts(cli: PromptsDeps) {
   const { io, flags } = cli;
-  const prompts: Prompts = {
-    async canAsk() {
+  const prompts = {
+    /** Whether prompting is possible: terminals on both ends, no machine output, no `--no-input`. */
+    async canAsk(): Promise<boolean> {
       return (
         flags.input &&
         !cli.output.isMachine &&
@@ -60,17 +38,27 @@ export function createPrompts(cli: PromptsDeps): Prompts {
         !(await cli.config()).noInput
       );
     },
-    async require(flags) {
+    /** Throws `missing_input` that names all missing flags when prompting is not possible. */
+    async require(flags: readonly MissingFlag[]): Promise<void> {
       const missing = flags.filter(({ isMissing }) => isMissing).map(({ flag }) => flag);
       if (missing.length > 0 && !(await prompts.canAsk())) throw missingInput(missing);
     },
-    async text(question, flag, byDefault) {
+    /**
+     * Prompts for a line of text. `flag` is named by the error when no prompt is possible. An empty line means `byDefault`.
+     */
+    async text(question: string, flag: string, byDefault?: string): Promise<string> {
       await assertCanAsk(flag);
       const { input } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? { required: true } : { default: byDefault };
       return ask(() => input({ message: sanitizeLine(question), ...settings }, streams()));
     },
-    async choose(question, choices, flag, byDefault) {
+    /** One of several; the cursor begins on `byDefault`. */
+    async choose(
+      question: string,
+      choices: readonly Choice[],
+      flag: string,
+      byDefault?: string,
+    ): Promise<string> {
       await assertCanAsk(flag);
       const { select } = await import("@inquirer/prompts");
       const settings = byDefault === undefined ? {} : { default: byDefault };
@@ -81,12 +69,17 @@ export function createPrompts(cli: PromptsDeps): Prompts {
         ),
       );
     },
-    async secret(question, flag) {
+    /** Prompts for a line without echo. */
+    async secret(question: string, flag: string): Promise<string> {
       await assertCanAsk(flag);
       const { password } = await import("@inquirer/prompts");
       return ask(() => password({ message: sanitizeLine(question), mask: false }, streams()));
     },
-    async confirm(question, name) {
+    /**
+     * Asks for confirmation before something is destroyed, unless `--yes` is set. With `name` the user must type that name,
+     * or pass it with `--confirm`. @throws CliError `cancelled` when the answer is no.
+     */
+    async confirm(question: string, name?: string): Promise<void> {
       // With `--dry-run` nothing will be destroyed.
       if (flags.dryRun) return;
       if (name !== undefined) return confirmName(question, name);

@@ -69,50 +69,7 @@ export interface FreeRequest {
 }
 
 /** Sends requests to the daemon as the profile in use. Every failure is a `CliError`. */
-export interface Client {
-  /** The daemon that requests go to. */
-  target(): Promise<Target>;
-  readonly authorizer: Authorizer;
-  /** Calls an operation. With `--dry-run` a request that writes is not sent but thrown as `DryRun`. */
-  call<E extends AnyEndpoint>(
-    operation: Operation<E>,
-    input?: CallInput<E>,
-    options?: CallOptions,
-  ): Promise<Answer<E>>;
-  /** Calls an operation whose answer is bytes, as a stream. */
-  download<E extends AnyEndpoint>(
-    operation: Operation<E>,
-    input: CallInput<E>,
-    options?: DownloadOptions,
-  ): Promise<ByteDownload>;
-  /**
-   * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has
-   * ended. After a renewal of the credentials `body` is called again and must restart from the beginning.
-   */
-  exchange<E extends AnyEndpoint>(
-    operation: Operation<E>,
-    input: Omit<CallInput<E>, "body">,
-    content: {
-      readonly contentType: string;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly body: () => string | Readable;
-      /** False when `body` can be called only once. */
-      readonly canRestart?: boolean;
-      /** The request changes nothing: a dry run sends it. */
-      readonly onlyReads?: boolean;
-    },
-  ): Promise<ByteDownload>;
-  /** Calls an operation that takes a multipart form with a file at its end. */
-  upload<E extends AnyEndpoint>(
-    operation: Operation<E>,
-    input: Omit<CallInput<E>, "body">,
-    form: ByteUpload,
-  ): Promise<Answer<E>>;
-  /** Sends any request; any status is an answer. */
-  send(request: FreeRequest): Promise<IncomingResponse>;
-  /** Sends a GET request without credentials and returns any response. */
-  probe(path: string): Promise<IncomingResponse>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** Constant: access tokens of the vault are bound to both, and a version would end every session at an upgrade. */
 export const clientHeaders = { "User-Agent": "croft-cli", "Accept-Language": "en" } as const;
@@ -131,7 +88,7 @@ const refreshPath = "/api/auth/refresh";
 export function createClient(
   cli: AuthorizerDeps,
   transport: Transport = createTransport(cli.system, createTrust(cli)),
-): Client {
+) {
   const { system, signal } = cli;
 
   const authorizer = createAuthorizer(cli, (address, cookie) =>
@@ -144,14 +101,16 @@ export function createClient(
     }),
   );
 
-  const client: Client = {
-    target: () => authorizer.target(),
+  const client = {
+    /** The daemon that requests go to. */
+    target: (): Promise<Target> => authorizer.target(),
     authorizer,
+    /** Calls an operation. With `--dry-run` a request that writes is not sent but thrown as `DryRun`. */
     async call<E extends AnyEndpoint>(
       operation: Operation<E>,
       input: CallInput<E> = {},
       options: CallOptions = {},
-    ) {
+    ): Promise<Answer<E>> {
       const path = toAddress(operation.path, input.params, input.query);
       const isText = typeof input.body === "string";
       const body =
@@ -178,7 +137,12 @@ export function createClient(
         throw withAllProblems(error, operation, input.body);
       }
     },
-    async download(operation, input, options = {}) {
+    /** Calls an operation whose answer is bytes, as a stream. */
+    async download<E extends AnyEndpoint>(
+      operation: Operation<E>,
+      input: CallInput<E>,
+      options: DownloadOptions = {},
+    ): Promise<ByteDownload> {
       const path = toAddress(operation.path, input.params, input.query);
       const service = serviceOf(operation);
       const { downloadFailure, openDownload } = await import("./bytes.ts");
@@ -194,7 +158,29 @@ export function createClient(
       if (answer.body === undefined) return answer;
       throw downloadFailure(service, answer.status, answer.headers, answer.body);
     },
-    async exchange(operation, input, { contentType, headers: more, body, canRestart, onlyReads }) {
+    /**
+     * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has
+     * ended. After a renewal of the credentials `body` is called again and must restart from the beginning.
+     */
+    async exchange<E extends AnyEndpoint>(
+      operation: Operation<E>,
+      input: Omit<CallInput<E>, "body">,
+      {
+        contentType,
+        headers: more,
+        body,
+        canRestart,
+        onlyReads,
+      }: {
+        readonly contentType: string;
+        readonly headers?: Readonly<Record<string, string>>;
+        readonly body: () => string | Readable;
+        /** False when `body` can be called only once. */
+        readonly canRestart?: boolean;
+        /** The request changes nothing: a dry run sends it. */
+        readonly onlyReads?: boolean;
+      },
+    ): Promise<ByteDownload> {
       const path = toAddress(operation.path, input.params, input.query);
       const service = serviceOf(operation);
       if (onlyReads !== true) await stopDryRun(operation, path, undefined);
@@ -218,11 +204,12 @@ export function createClient(
       if (answer.body === undefined) return answer;
       throw downloadFailure(service, answer.status, answer.headers, answer.body);
     },
+    /** Calls an operation that takes a multipart form with a file at its end. */
     async upload<E extends AnyEndpoint>(
       operation: Operation<E>,
       input: Omit<CallInput<E>, "body">,
       form: ByteUpload,
-    ) {
+    ): Promise<Answer<E>> {
       const path = toAddress(operation.path, input.params, input.query);
       await stopDryRun(operation, path, {
         ...form.fields,
@@ -241,7 +228,15 @@ export function createClient(
       );
       return toAnswer<E>(operation, answer, undefined);
     },
-    async send({ service, method, path, body, contentType, headers: further }) {
+    /** Sends any request; any status is an answer. */
+    async send({
+      service,
+      method,
+      path,
+      body,
+      contentType,
+      headers: further,
+    }: FreeRequest): Promise<IncomingResponse> {
       if (cli.flags.dryRun && method !== "GET" && method !== "HEAD")
         throw new DryRun(await preview(method, path, toReadable(body)));
       const headers = {
@@ -258,7 +253,8 @@ export function createClient(
         return answer;
       }
     },
-    async probe(path) {
+    /** Sends a GET request without credentials and returns any response. */
+    async probe(path: string): Promise<IncomingResponse> {
       const url = await authorizer.address();
       const headers = { ...clientHeaders, Accept: "*/*" };
       return transport.send({

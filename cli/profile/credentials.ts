@@ -14,28 +14,13 @@ import {
 export type Service = "forge" | "vault";
 
 /** The secrets of the profile in use. Values are responses of the services, kept as JSON text. */
-export interface Credentials {
-  /** The store that holds this profile's entries. */
-  storeOf(profile: NamedProfile): Promise<CredentialStore>;
-  /**
-   * Chooses the store of a login after a test that it works, and saves the choice in the profile. The first `write` reports
-   * once that secrets go to a file because no keyring is available.
-   * @throws CliError `credential_store_unavailable` when the keyring is required
-   */
-  chooseStore(profile: NamedProfile): Promise<CredentialStore>;
-  read(profile: NamedProfile, service: Service): Promise<unknown>;
-  write(profile: NamedProfile, service: Service, value: object): Promise<void>;
-  /** Returns false when nothing was stored. */
-  remove(profile: NamedProfile, service: Service): Promise<boolean>;
-  /** Path of the lock file that guards changes of a session. */
-  lockPath(profile: NamedProfile, service: Service): Promise<string>;
-}
+export type Credentials = ReturnType<typeof createCredentials>;
 
 type CredentialsDeps = Pick<CliEnvironment, "config" | "io" | "system" | "markStuck"> & {
   readonly profiles: Profiles;
 };
 
-export function createCredentials(cli: CredentialsDeps): Credentials {
+export function createCredentials(cli: CredentialsDeps) {
   const key = (profile: NamedProfile, service: Service) => `${profile.id}.${service}`;
   const folder = async () => join((await cli.config()).paths.configDirectory, "credentials");
 
@@ -45,13 +30,19 @@ export function createCredentials(cli: CredentialsDeps): Credentials {
   /** Why the keyring is not used; noted only after a successful sign-in. */
   let passedOver: string | undefined;
 
-  const credentials: Credentials = {
-    async storeOf(profile) {
+  const credentials = {
+    /** The store that holds this profile's entries. */
+    async storeOf(profile: NamedProfile): Promise<CredentialStore> {
       const setting = (await cli.config()).credentialStore;
       // The store that was chosen at login applies, unless this run overrides it.
       return open(setting === "auto" ? (profile.store ?? "file") : setting);
     },
-    async chooseStore(profile) {
+    /**
+     * Chooses the store of a login after a test that it works, and saves the choice in the profile. The first `write` reports
+     * once that secrets go to a file because no keyring is available.
+     * @throws CliError `credential_store_unavailable` when the keyring is required
+     */
+    async chooseStore(profile: NamedProfile): Promise<CredentialStore> {
       const store = await choose();
       await cli.profiles.updateProfile(profile.name, (known) => ({
         ...known,
@@ -60,21 +51,23 @@ export function createCredentials(cli: CredentialsDeps): Credentials {
       }));
       return store;
     },
-    async read(profile, service) {
+    async read(profile: NamedProfile, service: Service): Promise<unknown> {
       const store = await credentials.storeOf(profile);
       const text = await store.get(key(profile, service));
       return text === undefined ? undefined : parseEntry(text, service);
     },
-    async write(profile, service, value) {
+    async write(profile: NamedProfile, service: Service, value: object): Promise<void> {
       const store = await credentials.storeOf(profile);
       await store.set(key(profile, service), JSON.stringify(value));
       if (passedOver !== undefined) await sayOnce(passedOver);
     },
-    async remove(profile, service) {
+    /** Returns false when nothing was stored. */
+    async remove(profile: NamedProfile, service: Service): Promise<boolean> {
       const store = await credentials.storeOf(profile);
       return store.delete(key(profile, service));
     },
-    async lockPath(profile, service) {
+    /** Path of the lock file that guards changes of a session. */
+    async lockPath(profile: NamedProfile, service: Service): Promise<string> {
       return join(await folder(), `${key(profile, service)}.lock`);
     },
   };

@@ -6,21 +6,7 @@ import { type CacheRequest, type Started, type Transfer, fetchRest } from "./tra
 import { startFill, type Fetched } from "./fill.ts";
 
 /** Downloads into cache files, which any number of readers read while the files grow. */
-export interface FollowedTransfers {
-  /**
-   * Starts a transfer, and caches the file when it is complete. When all readers have left, aborts the transfer if
-   * much is still missing. If the file cannot be created on disk, the bytes pass through uncached.
-   */
-  begin<Meta, Failure extends { readonly kind: string }>(
-    request: CacheRequest<Meta, Failure>,
-    fetched: Fetched<Meta>,
-    /** The byte limit of the user's cache. */
-    limit: number,
-    transfer: Transfer<Meta, Failure>,
-  ): Promise<Started<Meta>>;
-  /** From now on, aborts every transfer that all readers have left, even if little is missing. */
-  close(): void;
-}
+export type FollowedTransfers = ReturnType<typeof createFollowedTransfers>;
 
 export interface FollowedTransfersOptions {
   readonly files: CacheFiles;
@@ -39,13 +25,22 @@ const UNWRITTEN_BYTES = 48 * 1024 * 1024;
 /** A transfer that all readers have left continues when no more than this many bytes are missing. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
 
-export function createFollowedTransfers(options: FollowedTransfersOptions): FollowedTransfers {
+export function createFollowedTransfers(options: FollowedTransfersOptions) {
   const { files, index, background, newId } = options;
   let fills = 0;
   let isClosed = false;
 
   return {
-    async begin(request, fetched, limit, transfer) {
+    /**
+     * Starts a transfer, and caches the file when it is complete. When all readers have left, aborts the transfer if
+     * much is still missing. If the file cannot be created on disk, the bytes pass through uncached.
+     */
+    async begin<Meta, Failure extends { readonly kind: string }>(
+      request: CacheRequest<Meta, Failure>,
+      fetched: Fetched<Meta>,
+      limit: number,
+      transfer: Transfer<Meta, Failure>,
+    ): Promise<Started<Meta>> {
       const { key, meta, size } = fetched;
       const id = newId();
       let file: FileHandle;
@@ -111,6 +106,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
       return { kind: "fill", meta, size, fill };
     },
 
+    /** From now on, aborts every transfer that all readers have left, even if little is missing. */
     close() {
       isClosed = true;
     },

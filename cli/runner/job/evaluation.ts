@@ -18,19 +18,7 @@ import { hashFiles } from "./hash-files.ts";
 export type Contexts = Readonly<Record<string, ExpressionValue>>;
 
 /** Evaluates the expressions of a job where its files are. Every method throws `ExpressionError`. */
-export interface Evaluation {
-  condition(text: string | undefined, contexts: Contexts, state: ConditionState): Promise<boolean>;
-  text(text: string, contexts: Contexts): Promise<string>;
-  /**
-   * Evaluates each value of a mapping to a text. Where an expression makes the mapping, such as `fromJSON`, its values are
-   * data: expressions in them are not evaluated.
-   */
-  texts(mapping: Mapping | string, contexts: Contexts): Promise<Record<string, string>>;
-  flag(value: ExpressionValue, contexts: Contexts): Promise<boolean>;
-  /** A number of minutes in milliseconds; undefined for an absent value. */
-  minutes(value: ExpressionValue, contexts: Contexts): Promise<number | undefined>;
-  value(value: ExpressionValue, contexts: Contexts): Promise<ExpressionValue>;
-}
+export type Evaluation = ReturnType<typeof createEvaluation>;
 
 /** Calls of `hashFiles` of one expression. */
 const HASHES_MAX = 20;
@@ -51,18 +39,21 @@ export interface EvaluationDeps {
 }
 
 /** Creates the evaluation of a job. */
-export function createEvaluation({
-  workspace,
-  stepPath,
-  sleep,
-  stopped,
-}: EvaluationDeps): Evaluation {
-  const evaluation: Evaluation = {
-    condition: (text, contexts, state) =>
+export function createEvaluation({ workspace, stepPath, sleep, stopped }: EvaluationDeps) {
+  const evaluation = {
+    condition: (
+      text: string | undefined,
+      contexts: Contexts,
+      state: ConditionState,
+    ): Promise<boolean> =>
       within((scope) => evaluateCondition(text, { ...scope, contexts, state })),
-    text: (text, contexts) =>
+    text: (text: string, contexts: Contexts): Promise<string> =>
       within((scope) => toText(evaluateTemplate(text, { ...scope, contexts }))),
-    async texts(mapping, contexts) {
+    /**
+     * Evaluates each value of a mapping to a text. Where an expression makes the mapping, such as `fromJSON`, its values are
+     * data: expressions in them are not evaluated.
+     */
+    async texts(mapping: Mapping | string, contexts: Contexts): Promise<Record<string, string>> {
       const texts = new Map<string, string>();
       if (typeof mapping === "string")
         for (const [name, value] of Object.entries(await toMapping(mapping, contexts)))
@@ -72,11 +63,12 @@ export function createEvaluation({
           texts.set(name, toText(await evaluation.value(value, contexts)));
       return Object.fromEntries(texts);
     },
-    async flag(value, contexts) {
+    async flag(value: ExpressionValue, contexts: Contexts): Promise<boolean> {
       const result = await evaluation.value(value, contexts);
       return result !== "false" && isTruthy(result);
     },
-    async minutes(value, contexts) {
+    /** A number of minutes in milliseconds; undefined for an absent value. */
+    async minutes(value: ExpressionValue, contexts: Contexts): Promise<number | undefined> {
       const result = await evaluation.value(value, contexts);
       if (result === null || result === "") return undefined;
       const minutes = Number(result);
@@ -85,7 +77,8 @@ export function createEvaluation({
       if (!(minutes > 0)) throw new ExpressionError("timeout-minutes must be a number from 0 on");
       return Math.min(minutes, MINUTES_MAX) * 60_000;
     },
-    value: (value, contexts) => within((scope) => evaluateDeep(value, { ...scope, contexts })),
+    value: (value: ExpressionValue, contexts: Contexts): Promise<ExpressionValue> =>
+      within((scope) => evaluateDeep(value, { ...scope, contexts })),
   };
   return evaluation;
 

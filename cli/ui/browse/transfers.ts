@@ -15,17 +15,7 @@ export interface TransferReport {
   done(bytes: number): void;
 }
 
-export interface Transfers {
-  readonly list: readonly Transfer[];
-  /** Queues `work` and resolves with its result. */
-  run<T>(
-    kind: Transfer["kind"],
-    name: string,
-    work: (report: TransferReport, signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
-  /** Stops all transfers; resolves when they have cleaned up. */
-  stop(): Promise<void>;
-}
+export type Transfers = ReturnType<typeof createTransfers>;
 
 /** Concurrent transfers; more would only slow each of them down. */
 const atOnce = 3;
@@ -41,7 +31,7 @@ export interface TransfersDeps {
   readonly notify: () => void;
 }
 
-export function createTransfers({ clock, pause, notify }: TransfersDeps): Transfers {
+export function createTransfers({ clock, pause, notify }: TransfersDeps) {
   let list: readonly Entry[] = [];
   let stopping = new AbortController();
   let isAnnouncing = false;
@@ -51,7 +41,12 @@ export function createTransfers({ clock, pause, notify }: TransfersDeps): Transf
     get list() {
       return list;
     },
-    run(kind, name, work) {
+    /** Queues `work` and resolves with its result. */
+    run<T>(
+      kind: Transfer["kind"],
+      name: string,
+      work: (report: TransferReport, signal: AbortSignal) => Promise<T>,
+    ): Promise<T> {
       const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
       const entry: Entry = { name, kind, done: 0, total: undefined, startedAt: undefined, begin };
       list = [...list, entry];
@@ -60,6 +55,7 @@ export function createTransfers({ clock, pause, notify }: TransfersDeps): Transf
       next();
       return running;
     },
+    /** Stops all transfers; resolves when they have cleaned up. */
     async stop() {
       stopping.abort(new Error("the transfer was stopped"));
       stopping = new AbortController();
