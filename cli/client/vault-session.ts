@@ -17,9 +17,6 @@ export interface StoredSession {
   readonly url: string;
 }
 
-/** Access tokens of the vault, renewed before they end. */
-export type VaultSession = ReturnType<typeof createVaultSession>;
-
 /** A token is renewed if its remaining lifetime may be too short for a request. */
 const leastLifeMs = 30_000;
 

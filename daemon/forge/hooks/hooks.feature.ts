@@ -37,8 +37,6 @@ export interface ForgeHooksDeps {
   readonly readPush: ReadPush;
 }
 
-export type ForgeHooks = ReturnType<typeof createForgeHooks>;
-
 const DELIVERIES_KEPT_MS = 7 * 86_400_000;
 
 /** The forge's hooks. */

@@ -316,18 +316,6 @@ export async function countMatchingJobs(db: Queries, filter: JobFilter): Promise
   return Number(row?.total ?? 0);
 }
 
-/** Counts the jobs in each state. */
-export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, number>>> {
-  const rows = await db.all<{ state: JobState; count: number }>(
-    "SELECT state, COUNT(*) AS count FROM jobs GROUP BY state",
-  );
-  const counts = { waiting: 0, running: 0, dead: 0 };
-  for (const { state, count } of rows) {
-    counts[state] = count;
-  }
-  return counts;
-}
-
 /** Deletes jobs that were dead-lettered before `before`; returns how many. */
 export async function deleteDeadJobs(db: Queries, before: number): Promise<number> {
   return jobs.delete(db, sql`state = 'dead' AND updated_at < ${before}`);

@@ -125,4 +125,3 @@ export const toRegistrationTokenId = (value: SqlValue | undefined): Registration
   Number(value) as RegistrationTokenId;
 export const toArtifactId = (value: SqlValue | undefined): ArtifactId =>
   Number(value) as ArtifactId;
-export const toPackageId = (value: SqlValue | undefined): PackageId => Number(value) as PackageId;

@@ -9,7 +9,7 @@ import type { Log } from "../../../../daemon/utilities/logging.ts";
 import { createUpkeepTasks } from "../../../../daemon/home/upkeep.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
-import { countJobs } from "../../../../storage/tables/common/jobs.ts";
+import { countJobs } from "../../../support/storage/count-jobs.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";

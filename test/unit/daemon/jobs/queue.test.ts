@@ -19,7 +19,8 @@ import {
 import { createSchedules, everyMs } from "../../../../daemon/jobs/schedule.ts";
 import type { Log } from "../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
-import { countJobs, deleteDeadJobs, listJobs } from "../../../../storage/tables/common/jobs.ts";
+import { deleteDeadJobs, listJobs } from "../../../../storage/tables/common/jobs.ts";
+import { countJobs } from "../../../support/storage/count-jobs.ts";
 import { migrate, readMigrations } from "../../../../storage/engine/migrate.ts";
 import { openSqlite } from "../../../../storage/engine/sqlite.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";

@@ -5,7 +5,8 @@ import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import type { PushId } from "../../../../../storage/tables/forge/ids.ts";
-import { countJobs, listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { countJobs } from "../../../../support/storage/count-jobs.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import {
   type ForgeRepository,

@@ -1,10 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestCompute } from "../../../../support/forge/compute.ts";
-import {
-  createForgeHooks,
-  type ForgeHooks,
-} from "../../../../../daemon/forge/hooks/hooks.feature.ts";
+import { createForgeHooks } from "../../../../../daemon/forge/hooks/hooks.feature.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type {
@@ -23,7 +20,7 @@ let now: number;
 let sent: OutboundRequest[];
 let answers: OutboundOutcome[];
 let queue: JobQueue;
-let forge: ForgeHooks;
+let forge: ReturnType<typeof createForgeHooks>;
 const compute = createTestCompute();
 afterAll(() => compute.close());
 

@@ -16,7 +16,8 @@ import {
 } from "../../../../../daemon/outbound/mail/outbox.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createKeyring } from "../../../../../storage/keys/keyring.ts";
-import { countJobs, listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
+import { countJobs } from "../../../../support/storage/count-jobs.ts";
 import { startSmtpServer } from "../../../../support/smtp-server.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 

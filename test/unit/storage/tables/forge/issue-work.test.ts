@@ -6,7 +6,6 @@ import {
   type IssueId,
   type RepositoryId,
   toUserId,
-  toPackageId,
 } from "../../../../../storage/tables/forge/ids.ts";
 import {
   countDependencies,
@@ -142,7 +141,8 @@ describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine)
     const filter = { type: "", term: "" };
     const all = await listAllVersions(db, { ...filter, ownerId: mira.id }, window);
     expect(all.total).toBe(2);
-    const packageId = all.versions[0]?.package.id ?? toPackageId(0);
+    const packageId = all.versions[0]?.package.id;
+    if (packageId === undefined) throw new Error("the version is missing");
     expect((await listAllVersions(db, { ...filter, packageId }, window)).total).toBe(1);
     expect(
       (await listAllVersions(db, { ...filter, ownerId: toUserId(mira.id + 999) }, window)).total,
