@@ -52,8 +52,7 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
 
 function renderError(error: AppError): RenderedError {
   const challenge = error.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : undefined;
-  // The vault API prescribes 503 for every failed download; the reason distinguishes a missing file from an unreachable
-  // provider.
+  // Every failed download answers 503; the reason distinguishes a missing file from an unreachable provider.
   const reason = error.data.reason === "item_not_found" ? "not_found" : undefined;
   return {
     status: statusOfCode[error.code],

@@ -70,9 +70,8 @@ type Admission =
 export function createSignIn(deps: SignInDeps) {
   return {
     /**
-     * Runs the eight steps of the vault API, Rules for /login, in order. Throws `rate_limited` at step 1,
-     * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, and `unavailable` when the queue of the
-     * password hasher is full.
+     * Runs the eight steps of a sign-in in an order that reveals nothing about accounts. Throws `rate_limited` at step 1,
+     * `invalid_credentials` at steps 2, 3, 6 and 7, and `unavailable` when the queue of the password hasher is full.
      */
     async signIn(input: SignInInput, client: Client): Promise<SignInOutcome> {
       // 1. Counts first, so that responses for a locked address reveal nothing.

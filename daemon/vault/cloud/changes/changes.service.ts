@@ -348,7 +348,7 @@ interface DeleteOptions {
   readonly permanently?: boolean;
 }
 
-/** Runs the three checks of a move in the order of the vault API, before the connection is looked up. */
+/** Runs the three checks of a move, in the order that clients know, before the connection is looked up. */
 async function findDestinationFault(
   db: Queries,
   caller: VaultCaller,

@@ -20,7 +20,7 @@ export function toCreateFolderReply(result: CreateFolderResult) {
         parent_ref: result.parentRef,
       },
     } as const;
-  // The vault API prescribes the route's success status for a provider without folders.
+  // Clients know a provider without folders by the kind, not by the status.
   if (result.kind === "unsupported")
     return {
       status: 201,
