@@ -1,25 +1,16 @@
-import { createGit, type Git, GitError } from "../../storage/git/git.ts";
-import { openRepositoryFiles, type RepositoryFiles } from "../../storage/git/repository-files.ts";
-import {
-  createRepositoryFolders,
-  type RepositoryFolders,
-} from "../forge/repositories/repository-folders.ts";
+import { createGit, GitError } from "../../storage/git/git.ts";
+import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
+import { createRepositoryFolders } from "../forge/repositories/repository-folders.ts";
 import type { ServiceDeps } from "./services.ts";
 
 /** The files of repositories. */
-export interface OpenRepositories {
-  readonly git: Git;
-  readonly files: RepositoryFiles;
-  readonly folders: RepositoryFolders;
-  /** Whether no other process uses the same folder: with PostgreSQL several daemons may. */
-  readonly isAlone: boolean;
-}
+export type OpenRepositories = Awaited<ReturnType<typeof openRepositories>>;
 
 /**
  * Opens the repository folder, and completes or undoes interrupted changes there. Without git on `PATH` it logs a warning,
  * and everything except repositories works.
  */
-export async function openRepositories(deps: ServiceDeps): Promise<OpenRepositories> {
+export async function openRepositories(deps: ServiceDeps) {
   const { db, input, queue, log, newId } = deps;
   const directory = input.settings.repositoriesDir;
   const git = createGit({ searchPath: process.env["PATH"] ?? "" });
@@ -31,5 +22,11 @@ export async function openRepositories(deps: ServiceDeps): Promise<OpenRepositor
     if (!(error instanceof GitError)) throw error;
     log.warn({ err: error }, "failed to run git: repositories are unavailable");
   });
-  return { git, files, folders, isAlone };
+  return {
+    git,
+    files,
+    folders,
+    /** Whether no other process uses the same folder: with PostgreSQL several daemons may. */
+    isAlone,
+  };
 }

@@ -5,9 +5,6 @@ import type { CacheIndex } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { startFill, type Fetched } from "./fill.ts";
 
-/** Downloads into cache files, which any number of readers read while the files grow. */
-export type FollowedTransfers = ReturnType<typeof createFollowedTransfers>;
-
 export interface FollowedTransfersOptions {
   readonly files: CacheFiles;
   readonly index: CacheIndex;
@@ -25,6 +22,7 @@ const UNWRITTEN_BYTES = 48 * 1024 * 1024;
 /** A transfer that all readers have left continues when no more than this many bytes are missing. */
 const FINISH_ANYWAY_BYTES = 8 * 1024 * 1024;
 
+/** Downloads into cache files, which any number of readers read while the files grow. */
 export function createFollowedTransfers(options: FollowedTransfersOptions) {
   const { files, index, background, newId } = options;
   let fills = 0;

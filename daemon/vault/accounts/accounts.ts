@@ -7,20 +7,20 @@ import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { createAccessTokens } from "./access-tokens.ts";
-import { type Authentication, createAuthentication } from "./authentication.ts";
+import { createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
-import { createMachineTokens, type MachineTokens } from "./machine-tokens.service.ts";
-import { createProfile, type Profile } from "./profile.service.ts";
-import { createIdentities, type Identities } from "./identities.service.ts";
-import { createInvitationLinks, type InvitationLinks } from "./invitation-links.ts";
-import { createRegistration, type Registration } from "./registration.service.ts";
-import { createPasswords, type Passwords } from "./passwords.service.ts";
-import { createResetMails, type QueueMail, type ResetMails } from "./reset-mails.ts";
+import { createMachineTokens } from "./machine-tokens.service.ts";
+import { createProfile } from "./profile.service.ts";
+import { createIdentities } from "./identities.service.ts";
+import { createInvitationLinks } from "./invitation-links.ts";
+import { createRegistration } from "./registration.service.ts";
+import { createPasswords } from "./passwords.service.ts";
+import { createResetMails, type QueueMail } from "./reset-mails.ts";
 import { createResetTokens, RESET_SECONDS } from "./reset-tokens.ts";
 import { createSessionIssuer } from "./session-issue.ts";
-import { createSessions, type Sessions } from "./sessions.service.ts";
-import { createSignIn, type SignIn } from "./sign-in.service.ts";
-import { createTotp, type Totp } from "./totp.service.ts";
+import { createSessions } from "./sessions.service.ts";
+import { createSignIn } from "./sign-in.service.ts";
+import { createTotp } from "./totp.service.ts";
 import { createTotpSecrets } from "./totp-secrets.ts";
 
 /** Seals secrets and derives the signing keys of tokens; see storage/keys. */
@@ -64,26 +64,13 @@ export interface VaultAccountsDeps {
 }
 
 /** The services of the vault's accounts. */
-export interface VaultAccounts {
-  readonly authentication: Authentication;
-  readonly registration: Registration;
-  readonly signIn: SignIn;
-  readonly sessions: Sessions;
-  readonly passwords: Passwords;
-  readonly totp: Totp;
-  readonly profile: Profile;
-  readonly machineTokens: MachineTokens;
-  /** Register its job with the queue. */
-  readonly resetMails: ResetMails;
-  readonly invitationLinks: InvitationLinks;
-  readonly identities: Identities;
-}
+export type VaultAccounts = ReturnType<typeof createVaultAccounts>;
 
 /** How long a browser may take for the second factor after the password. */
 const CHALLENGE_SECONDS = 300;
 
 /** Wires up the services of accounts, without starting anything. */
-export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
+export function createVaultAccounts(deps: VaultAccountsDeps) {
   const { db, clock, newId, randomBytes, hasher, breaches, attempts, keys, settings } = deps;
   const { instanceName } = settings;
   const accessTokens = createAccessTokens({
@@ -120,6 +107,7 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
     totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),
     profile: createProfile({ db }),
     machineTokens,
+    /** Register its job with the queue. */
     resetMails,
     identities: createIdentities({ db, newId, settings }),
     invitationLinks: createInvitationLinks({ ...deps, invitationTokens, instanceName }),

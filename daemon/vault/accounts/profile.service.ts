@@ -24,8 +24,6 @@ export interface Preferences {
   readonly defaultStorageBackend: string;
 }
 
-export type Profile = ReturnType<typeof createProfile>;
-
 /** The caller's own account and preferences. */
 export function createProfile({ db }: { readonly db: Database }) {
   return {

@@ -35,8 +35,6 @@ export async function deleteExpiredSessions(db: Database, now: number): Promise<
   return deleteSessionsExpiredBefore(db, now - KEPT_MS);
 }
 
-export type Sessions = ReturnType<typeof createSessions>;
-
 export interface SessionsDeps {
   readonly db: Database;
   readonly clock: () => number;

@@ -2,25 +2,14 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { InvitationLinks } from "../accounts/invitation-links.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import type { AuditChains } from "./audit-chain.service.ts";
-import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
+import { createAuditTrail } from "./audit.service.ts";
 import type { DailyExports } from "./daily-exports.ts";
 import type { LocalFolders } from "../cloud/local-folders/local-folders.service.ts";
-import { createOverview, type Overview } from "./overview.service.ts";
-import {
-  createUserAdministration,
-  type ReleaseStorages,
-  type UserAdministration,
-} from "./users.service.ts";
+import { createOverview } from "./overview.service.ts";
+import { createUserAdministration, type ReleaseStorages } from "./users.service.ts";
 
 /** The services that only administrators may use. */
-export interface VaultAdministration {
-  readonly users: UserAdministration;
-  readonly localFolders: Pick<LocalFolders, "listGrants" | "setGrants">;
-  readonly audit: AuditTrail;
-  readonly auditChain: Pick<AuditChains, "verify" | "listHeads">;
-  readonly dailyExports: DailyExports;
-  readonly overview: Overview;
-}
+export type VaultAdministration = ReturnType<typeof createVaultAdministration>;
 
 /** Wires up the services of administration, without starting anything. */
 export function createVaultAdministration(deps: {
@@ -36,7 +25,7 @@ export function createVaultAdministration(deps: {
   readonly dailyExports: DailyExports;
   readonly auditChain: AuditChains;
   readonly settings: { readonly defaultQuotaBytes: number };
-}): VaultAdministration {
+}) {
   const { db, clock, newId, resetMails, releaseStorages, dailyExports, settings } = deps;
   return {
     users: createUserAdministration({

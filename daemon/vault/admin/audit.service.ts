@@ -18,8 +18,6 @@ export interface AuditConditions {
   readonly to?: number | undefined;
 }
 
-export type AuditTrail = ReturnType<typeof createAuditTrail>;
-
 /** Reads the audit trail. */
 export function createAuditTrail({
   db,

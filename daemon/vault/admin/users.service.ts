@@ -25,8 +25,6 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { assertDispensable, record } from "./account-rules.ts";
 import { type AccountChanges, editAccount } from "./edit-account.ts";
 
-export type UserAdministration = ReturnType<typeof createUserAdministration>;
-
 /**
  * Collects the resources of a user's connections outside of the database. Returns a function that releases them;
  * call it
