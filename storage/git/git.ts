@@ -77,18 +77,7 @@ export interface GitRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Git {
-  /** Runs a git command to its end and returns its output. @throws GitError */
-  run(args: readonly string[], options: GitRunOptions): Promise<Buffer>;
-  /** Starts a git command for streaming. @throws GitError `busy`, `moved`, `failed` */
-  start(
-    args: readonly string[],
-    options: Pick<GitRunOptions, "directory" | "env" | "config"> & {
-      /** Opens a socket to git's hooks, which inherit it as descriptor 3. */
-      readonly hasHookSocket?: boolean;
-    },
-  ): GitProcess;
-}
+export type Git = ReturnType<typeof createGit>;
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -157,11 +146,19 @@ const fixedConfig: Readonly<Record<string, string>> = {
 };
 
 /** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
-export function createGit({ searchPath }: { readonly searchPath: string }): Git {
-  const start: Git["start"] = (
-    args,
-    { directory, env = {}, config = {}, hasHookSocket = false },
-  ) => {
+export function createGit({ searchPath }: { readonly searchPath: string }) {
+  const start = (
+    args: readonly string[],
+    {
+      directory,
+      env = {},
+      config = {},
+      hasHookSocket = false,
+    }: Pick<GitRunOptions, "directory" | "env" | "config"> & {
+      /** Opens a socket to git's hooks, which inherit it as descriptor 3. */
+      readonly hasHookSocket?: boolean;
+    },
+  ): GitProcess => {
     const command = `git ${args[0] ?? ""}`;
     const options = { cwd: directory, env: toEnvironment(searchPath, env, config) };
     const child = startGit(command, args, { ...options, hasHookSocket });
@@ -172,8 +169,10 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
   };
 
   return {
+    /** Starts a git command for streaming. @throws GitError `busy`, `moved`, `failed` */
     start,
-    async run(args, options) {
+    /** Runs a git command to its end and returns its output. @throws GitError */
+    async run(args: readonly string[], options: GitRunOptions): Promise<Buffer> {
       options.signal?.throwIfAborted();
       const child = start(args, options);
       options.signal?.addEventListener("abort", child.stop, { once: true });

@@ -56,41 +56,14 @@ export interface ObjectHead {
  * Sends signed requests to one bucket. Repeats a request only once, and only when the server names the bucket's region or
  * demands a checksum besides the signed one, as buckets with object lock do.
  */
-export interface BucketClient {
-  /** The region of the bucket, as far as known. */
-  region(): string;
-  /** Returns responses of status 2xx; others are refusals, whose body is read. */
-  send(request: BucketRequest): Promise<Answered | Refused>;
-  /** Sends a request and discards the response body. */
-  sendAndDiscard(
-    request: BucketRequest,
-  ): Promise<{ readonly kind: "done"; readonly headers: ProviderAnswer["headers"] } | Refused>;
-  /**
-   * Sends a request that may fail after its status was sent and returns the top-level fields of the response's XML. An
-   * `Error` in a body of status 200 is a refusal. The document element may have any name: servers differ in it. A response
-   * without the field `required` is invalid: `offline`.
-   */
-  sendForFields(
-    request: BucketRequest,
-    required: string,
-  ): Promise<
-    | {
-        readonly kind: "done";
-        readonly headers: ProviderAnswer["headers"];
-        readonly fields: Readonly<Record<string, string>>;
-      }
-    | Refused
-  >;
-  head(key: string, signal: AbortSignal): Promise<ObjectHead | Refused>;
-  page(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<ListedPage | Refused>;
-}
+export type BucketClient = ReturnType<typeof createBucketClient>;
 
 const REGION = /^[a-z0-9-]{1,40}$/;
 
 export function createBucketClient(
   address: BucketAddress,
   deps: Pick<ProviderDeps, "guarded" | "clock">,
-): BucketClient {
+) {
   const transport = createTransport(deps.guarded);
   let { region, endpoint } = address;
   let wantsMd5 = false;
@@ -177,7 +150,7 @@ export function createBucketClient(
     return retried;
   }
 
-  const send: BucketClient["send"] = async (request) => {
+  const send = async (request: BucketRequest): Promise<Answered | Refused> => {
     const first = await sendWithChecksum(request);
     if (first.kind === "answered" || !isElsewhere(first)) return first;
     const bucketRegion = first.headers["x-amz-bucket-region"] ?? "";
@@ -189,11 +162,16 @@ export function createBucketClient(
     return sendWithChecksum(request);
   };
 
-  const client: BucketClient = {
-    region: () => region,
+  const client = {
+    /** The region of the bucket, as far as known. */
+    region: (): string => region,
+    /** Returns responses of status 2xx; others are refusals, whose body is read. */
     send,
 
-    async sendAndDiscard(request) {
+    /** Sends a request and discards the response body. */
+    async sendAndDiscard(
+      request: BucketRequest,
+    ): Promise<{ readonly kind: "done"; readonly headers: ProviderAnswer["headers"] } | Refused> {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
       // Read to the end, so that the connection can be reused.
@@ -201,7 +179,22 @@ export function createBucketClient(
       return { kind: "done", headers: sent.answer.headers };
     },
 
-    async sendForFields(request, required) {
+    /**
+     * Sends a request that may fail after its status was sent and returns the top-level fields of the response's XML. An
+     * `Error` in a body of status 200 is a refusal. The document element may have any name: servers differ in it. A response
+     * without the field `required` is invalid: `offline`.
+     */
+    async sendForFields(
+      request: BucketRequest,
+      required: string,
+    ): Promise<
+      | {
+          readonly kind: "done";
+          readonly headers: ProviderAnswer["headers"];
+          readonly fields: Readonly<Record<string, string>>;
+        }
+      | Refused
+    > {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
       const { headers } = sent.answer;
@@ -221,7 +214,7 @@ export function createBucketClient(
       };
     },
 
-    async head(key, signal) {
+    async head(key: string, signal: AbortSignal): Promise<ObjectHead | Refused> {
       const sent = await send({ method: "HEAD", key, signal });
       if (sent.kind === "refused") {
         if (sent.status !== 403 && sent.status !== 400 && sent.status !== 301) return sent;
@@ -234,7 +227,10 @@ export function createBucketClient(
       return head ?? toRefused(0, { kind: "offline", sent: true, note: "not_an_object" });
     },
 
-    async page(query, signal) {
+    async page(
+      query: Readonly<Record<string, string>>,
+      signal: AbortSignal,
+    ): Promise<ListedPage | Refused> {
       const listing = "versions" in query ? {} : { "list-type": "2" };
       const sent = await send({
         method: "GET",

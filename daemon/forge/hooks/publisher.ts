@@ -38,25 +38,7 @@ export type PassesFilter = (filter: string) => boolean | undefined;
  * Publishes events to hooks. Call each function inside the transaction of the change, so that deliveries are committed
  * with it. They are sent after the commit.
  */
-export interface HookPublisher {
-  /**
-   * Matches the branch filters of a repository's hooks with a ref, before the transaction that publishes. Rejects when that
-   * takes too long.
-   */
-  matchFilters(
-    db: Queries,
-    repository: Pick<ForgeRepository, "id" | "ownerId">,
-    ref: string,
-  ): Promise<PassesFilter>;
-  /** Publishes an event with a payload that the caller creates. */
-  publish(tx: Transaction, subject: PublishedEvent): Promise<void>;
-  /** Returns whether a hook subscribes to any of these events. It is cheap: call it before creating a payload. */
-  hasSubscribers(
-    tx: Transaction,
-    repositoryId: RepositoryId | undefined,
-    events: readonly HookEvent[],
-  ): Promise<boolean>;
-}
+export type HookPublisher = ReturnType<typeof createHookPublisher>;
 
 export interface HookPublisherDeps {
   readonly enqueue: Enqueue;
@@ -67,12 +49,8 @@ export interface HookPublisherDeps {
 /** Kinds that receive payloads unchanged; the others are chat services. */
 const plainKinds = new Set(["gitea", "gogs"]);
 
-export function createHookPublisher({
-  enqueue,
-  newUuid,
-  compute,
-}: HookPublisherDeps): HookPublisher {
-  const publish: HookPublisher["publish"] = async (tx, subject) => {
+export function createHookPublisher({ enqueue, newUuid, compute }: HookPublisherDeps) {
+  const publish = async (tx: Transaction, subject: PublishedEvent): Promise<void> => {
     const hooks = await listFiringHooks(tx, subject);
     const subscribers = hooks.filter((hook) => subscribes(hook, subject));
     if (subscribers.length === 0) return;
@@ -91,9 +69,18 @@ export function createHookPublisher({
     }
   };
   return {
+    /** Publishes an event with a payload that the caller creates. */
     publish,
 
-    async matchFilters(db, { id, ownerId }, ref) {
+    /**
+     * Matches the branch filters of a repository's hooks with a ref, before the transaction that publishes. Rejects when that
+     * takes too long.
+     */
+    async matchFilters(
+      db: Queries,
+      { id, ownerId }: Pick<ForgeRepository, "id" | "ownerId">,
+      ref: string,
+    ): Promise<PassesFilter> {
       const hooks = await listFiringHooks(db, { repositoryId: id });
       const filters = new Set(hooks.map(({ branchFilter }) => branchFilter));
       const patterns = [...filters].filter((filter) => !passesEveryRef(filter));
@@ -107,7 +94,12 @@ export function createHookPublisher({
       return (filter) => known.get(filter);
     },
 
-    async hasSubscribers(tx, repositoryId, events) {
+    /** Returns whether a hook subscribes to any of these events. It is cheap: call it before creating a payload. */
+    async hasSubscribers(
+      tx: Transaction,
+      repositoryId: RepositoryId | undefined,
+      events: readonly HookEvent[],
+    ): Promise<boolean> {
       const hooks = await listFiringHooks(tx, { repositoryId });
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
     },

@@ -63,7 +63,10 @@ export function createTeamRepositories({
       const repository = await findRepositoryByName(db, organization.id, path.repo);
       if (repository === undefined || !(await has(db, team, repository.id))) throw notFound();
       const grant = { caller, permission: repositoryPermission("any", "read"), isChange: false };
-      return grantRepository(db, { repository, owner: organization }, grant);
+      const opened = await grantRepository(db, { repository, owner: organization }, grant);
+      // The scope of the route is that of organizations.
+      assertScope(caller.scope, "read", opened);
+      return opened;
     },
 
     /** Adds a repository of the organization to a team; idempotent. */

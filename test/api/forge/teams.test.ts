@@ -161,6 +161,9 @@ describe("repositories of teams", () => {
     expect((await by("coder", "DELETE", own)).status).toBe(403);
     expect((await by("olga", "PUT", path)).status).toBe(204);
     expect((await by("olga", "GET", path)).json.full_name).toBe("works/barn");
+    // The route has the scope of organizations, and its answer that of repositories.
+    const narrow = await people.newToken("olga", ["read:organization"]);
+    expect((await api("GET", path, undefined, narrow)).status).toBe(403);
     expect((await by("reader", "GET", "/repos/works/barn")).status).toBe(200);
     const listed = await by("reader", "GET", `/teams/${ids["reader"]}/repos`);
     expect(listed.json.map((each: { name: string }) => each.name)).toEqual(["barn", "shed"]);

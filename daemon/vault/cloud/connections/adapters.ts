@@ -31,45 +31,16 @@ import { sealCredentials, unsealCredentials } from "./credentials.ts";
 import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** Opens storages, and keeps one open provider per connection, with its credentials unsealed. */
-export interface Adapters {
-  /** Returns the caller's connection. Refuses with `not_found`, also for a connection of another user. */
-  own(userId: AccountId, connectionId: ConnectionId): Promise<Connection>;
-  /** Returns whether a connection is open with the credentials of this generation. If so, `open` does not refuse it. */
-  isOpen(connectionId: ConnectionId, generation: number): boolean;
-  /**
-   * Opens the provider of a connection. Throws `AppError` when it cannot be opened:
-   * 401 and 422.
-   */
-  open(connection: Connection): Promise<CloudProvider>;
-  /**
-   * Opens a storage and makes one call, unless its credentials were refused a moment ago. Stores the status of the
-   * connection that follows from the outcome.
-   */
-  call<T extends { readonly kind: string }>(
-    connection: Connection,
-    work: (provider: CloudProvider) => Promise<T>,
-  ): Promise<T | Extract<Failure, { kind: "reauth" }>>;
-  /** Tests settings and credentials, new or replaced ones. */
-  connect(input: {
-    readonly connectionId: ConnectionId;
-    readonly type: CloudProviderType;
-    readonly settings: Readonly<Record<string, string>>;
-    readonly credentials: Credentials;
-    /** Undefined for storages that are not folders of this machine, and for those below all local roots. */
-    readonly localFolders: LocalFolderAccess | undefined;
-    readonly saveCredentials: (credentials: Credentials) => Promise<void>;
-  }): Promise<ConnectOutcome>;
-  findType(type: string): CloudProviderType | undefined;
-  /** Closes the providers that were opened with a connection's earlier credentials. */
-  forget(connectionId: ConnectionId): Promise<void>;
-  /** Runs `work` while holding the connection's exclusive lock, so that changes of one connection run in order. */
-  withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
-  /**
-   * Runs `work` while holding the connection's shared lock: concurrently with other holders of it, but never with
-   * `withLock`.
-   */
-  withSharedLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
+export type Adapters = ReturnType<typeof createAdapters>;
+
+interface ConnectInput {
+  readonly connectionId: ConnectionId;
+  readonly type: CloudProviderType;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
+  /** Undefined for storages that are not folders of this machine, and for those below all local roots. */
+  readonly localFolders: LocalFolderAccess | undefined;
+  readonly saveCredentials: (credentials: Credentials) => Promise<void>;
 }
 
 interface Opened {
@@ -88,10 +59,7 @@ export interface AdaptersDeps {
   readonly log: Log;
 }
 
-export function createAdapters(
-  deps: AdaptersDeps,
-  localFolders: Pick<LocalFolders, "getAccess">,
-): Adapters {
+export function createAdapters(deps: AdaptersDeps, localFolders: Pick<LocalFolders, "getAccess">) {
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
@@ -161,7 +129,7 @@ export function createAdapters(
   }
 
   async function connect(
-    input: Parameters<Adapters["connect"]>[0] & {
+    input: ConnectInput & {
       readonly probeResult?: ProbeResult | undefined;
       readonly loadCredentials?: () => Promise<Credentials | undefined>;
     },
@@ -206,20 +174,33 @@ export function createAdapters(
   }
 
   return {
-    async own(userId, connectionId) {
+    /** Returns the caller's connection. Refuses with `not_found`, also for a connection of another user. */
+    async own(userId: AccountId, connectionId: ConnectionId): Promise<Connection> {
       const connection = await findConnection(db, userId, connectionId);
       if (connection === undefined) throw new AppError("not_found", "Connection not found");
       return connection;
     },
 
+    /**
+     * Opens the provider of a connection. Throws `AppError` when it cannot be opened:
+     * 401 and 422.
+     */
     open,
 
-    isOpen(connectionId, generation) {
+    /** Returns whether a connection is open with the credentials of this generation. If so, `open` does not refuse it. */
+    isOpen(connectionId: ConnectionId, generation: number): boolean {
       const entry = opened.get(connectionId);
       return entry?.isReady === true && entry.generation === generation;
     },
 
-    async call(connection, work) {
+    /**
+     * Opens a storage and makes one call, unless its credentials were refused a moment ago. Stores the status of the
+     * connection that follows from the outcome.
+     */
+    async call<T extends { readonly kind: string }>(
+      connection: Connection,
+      work: (provider: CloudProvider) => Promise<T>,
+    ): Promise<T | Extract<Failure, { kind: "reauth" }>> {
       const provider = await open(connection);
       if (connection.status === "reauth_required" && !refusals.mayTry(connection.id))
         return { kind: "reauth", note: "not_called" };
@@ -237,17 +218,28 @@ export function createAdapters(
       return outcome;
     },
 
+    /** Tests settings and credentials, new or replaced ones. */
     connect,
-    findType: (type) => types.get(type),
+    findType: (type: string): CloudProviderType | undefined => types.get(type),
 
-    async forget(connectionId) {
+    /** Closes the providers that were opened with a connection's earlier credentials. */
+    async forget(connectionId: ConnectionId) {
       const entry = opened.get(connectionId);
       opened.delete(connectionId);
       if (entry !== undefined) await closeQuietly(entry.provider);
     },
 
-    withLock: (connectionId, work) => locks.withLocks([connectionId], work),
-    withSharedLock: (connectionId, work) => locks.withSharedLock(connectionId, work),
+    /** Runs `work` while holding the connection's exclusive lock, so that changes of one connection run in order. */
+    withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T> {
+      return locks.withLocks([connectionId], work);
+    },
+    /**
+     * Runs `work` while holding the connection's shared lock: concurrently with other holders of it, but never with
+     * `withLock`.
+     */
+    withSharedLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T> {
+      return locks.withSharedLock(connectionId, work);
+    },
 
     async close() {
       const all = [...opened.values()];
