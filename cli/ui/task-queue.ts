@@ -37,18 +37,14 @@ export function createTaskQueue(notify: () => void) {
 }
 
 /** Notifies listeners that the screen may have changed. */
-export interface Changes {
-  notify(): void;
-  subscribe(listener: () => void): () => void;
-}
-
-export function createChangeListeners(): Changes {
+export function createChangeListeners() {
   const listeners = new Set<() => void>();
   return {
     notify() {
       for (const listener of listeners) listener();
     },
-    subscribe(listener) {
+    /** Returns the function that ends the subscription. */
+    subscribe(listener: () => void): () => void {
       listeners.add(listener);
       return () => {
         listeners.delete(listener);

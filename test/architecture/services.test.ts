@@ -1,33 +1,24 @@
 import { expect, test } from "vitest";
 import { readSources, type SourceFile, visitNodes } from "./source-tree.ts";
 
-const callsItself =
-  "its functions call each other by the name of the value, whose type cannot be inferred then";
-const documentsParameters = "it documents the parameters of functions that are declared elsewhere";
 const hasSeveralReturns = "the factory returns one of several values";
+const isPort = "a port: several functions make one";
 
 /** Interfaces beside their only factory that stay, with the reason. */
 const reasons: Readonly<Record<string, string>> = {
-  Adapters: documentsParameters,
   Archive: hasSeveralReturns,
-  BucketClient: callsItself,
-  Drive: callsItself,
-  DriveApi: callsItself,
-  FollowedTransfers: documentsParameters,
-  Git: documentsParameters,
-  Graph: callsItself,
-  HookPublisher: callsItself,
+  Content: isPort,
+  Help: isPort,
   Keyring: "a port: keys may come from other places",
-  ObjectSession: callsItself,
-  OpenObjects: hasSeveralReturns,
+  Origin: isPort,
   PostgresPool: "it has optional members",
-  RepositoryFiles: callsItself,
+  RemoteFolder: "its folders are others of it, whose type cannot be inferred then",
   Stores: hasSeveralReturns,
   UploadBody: hasSeveralReturns,
 };
 
 test("the type of a service is what its factory returns; interfaces are for ports with several implementations", () => {
-  const sources = readSources(["daemon", "storage"]);
+  const sources = readSources(["cli", "daemon", "storage"]);
   const builders = new Map<string, string[]>();
   for (const source of sources)
     for (const { factory, type } of listFactories(source))

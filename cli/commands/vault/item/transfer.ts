@@ -133,12 +133,7 @@ const longestPauseSeconds = 15 * 60;
 const pausesMax = 20;
 
 /** Retries of one run. All requests wait for the same pause. */
-export interface Retries {
-  /** The context with a client that waits. */
-  readonly cli: CliContext;
-  /** Runs a request of a connection with the same retries. */
-  repeat<T>(connectionId: string, request: () => Promise<T>): Promise<T>;
-}
+export type Retries = ReturnType<typeof createRetries>;
 
 /** Returns the context of `createRetries`. */
 export function withRetries(cli: CliContext, progress: Progress): CliContext {
@@ -150,7 +145,7 @@ export function withRetries(cli: CliContext, progress: Progress): CliContext {
  * refusals with a retry time are repeated; concurrent requests wait as well. Requests for a connection that has to be
  * reconnected fail at once.
  */
-export function createRetries(cli: CliContext, progress: Progress): Retries {
+export function createRetries(cli: CliContext, progress: Progress) {
   let pause: Promise<void> | undefined;
   const shut = new Map<unknown, CliError>();
 
@@ -204,7 +199,10 @@ export function createRetries(cli: CliContext, progress: Progress): Retries {
   };
   // Inherits instead of copying, because members of a context are created on first use.
   return {
+    /** The context with a client that waits. */
     cli: Object.create(cli, { client: { value: client } }) as CliContext,
-    repeat: (connectionId, request) => repeat({ params: { connection_id: connectionId } }, request),
+    /** Runs a request of a connection with the same retries. */
+    repeat: <T>(connectionId: string, request: () => Promise<T>): Promise<T> =>
+      repeat({ params: { connection_id: connectionId } }, request),
   };
 }
