@@ -14,15 +14,13 @@ export interface Authorization {
   readonly renew?: () => Promise<string>;
 }
 
-/** Provides the credentials of requests. */
-export type Authorizer = ReturnType<typeof createAuthorizer>;
-
 /** Dependencies of the authorizer. */
 export type AuthorizerDeps = Pick<
   CliEnvironment,
   "config" | "flags" | "system" | "clock" | "signal"
 > & { readonly profiles: Profiles; readonly credentials: Credentials };
 
+/** Provides the credentials of requests. */
 export function createAuthorizer(
   cli: AuthorizerDeps,
   refresh: (address: string, cookie: string) => Promise<IncomingResponse>,

@@ -4,7 +4,7 @@ import { apiOf } from "../../daemon/contract/api-of.ts";
 import type { AnswerOf, AnyEndpoint, InputOf } from "../../daemon/contract/endpoint.ts";
 import { CliError, DryRun } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
-import { type Authorizer, type AuthorizerDeps, createAuthorizer } from "./authorize.ts";
+import { type AuthorizerDeps, createAuthorizer } from "./authorize.ts";
 import type { ByteDownload, ByteUpload } from "./bytes.ts";
 import type { AnyOperation, Operation } from "./operations.ts";
 import { toAddress, toPreview } from "./request.ts";

@@ -5,7 +5,10 @@ import { createHooks } from "../../../../../daemon/forge/hooks/hooks.service.ts"
 import { grantOrganization } from "../../../../../daemon/forge/organizations/organization-access.ts";
 import { reopenPlace, toPlaceId } from "../../../../../daemon/forge/organizations/places.ts";
 import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
-import { createRepositoriesService, type RepositoriesDeps } from "../../../../../daemon/forge/repositories/repositories.service.ts";
+import {
+  createRepositoriesService,
+  type RepositoriesDeps,
+} from "../../../../../daemon/forge/repositories/repositories.service.ts";
 import { createGenerator } from "../../../../../daemon/forge/repositories/templates/generate.service.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
