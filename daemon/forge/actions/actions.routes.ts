@@ -7,7 +7,7 @@ import { repositoryActionEndpoints } from "../../contract/forge/actions/reposito
 import { workflowEndpoints } from "../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../http/handle.ts";
 import { answer } from "../../http/serve.ts";
-import { serve } from "../handle.ts";
+import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, JobDetails, RunDetails } from "./actions.service.ts";
 import { toLevel } from "./secrets/levels.service.ts";
@@ -50,13 +50,10 @@ export function actionRoutes({
       { total },
     );
   return [
-    ...serve(
-      { listJobs, listRuns },
-      {
-        listJobs: async ({ query }) => toJobs(await actions.listAllJobs(query)),
-        listRuns: async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query)),
-      },
-    ),
+    ...serveSome(adminActionEndpoints, {
+      listJobs: async ({ query }) => toJobs(await actions.listAllJobs(query)),
+      listRuns: async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query)),
+    }),
     ...serve(ownerActionEndpoints, {
       listOwnRuns: async ({ caller, opened, query }) =>
         toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
@@ -67,13 +64,10 @@ export function actionRoutes({
       listOrganizationJobs: async ({ caller, opened, query }) =>
         toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
     }),
-    ...serve(
-      { listWorkflowRuns },
-      {
-        listWorkflowRuns: async ({ opened, caller, params, query }) =>
-          toRuns(await actions.listRuns(opened, caller, { ...query, file: params.workflow_id })),
-      },
-    ),
+    ...serveSome(workflowEndpoints, {
+      listWorkflowRuns: async ({ opened, caller, params, query }) =>
+        toRuns(await actions.listRuns(opened, caller, { ...query, file: params.workflow_id })),
+    }),
     ...serve(repositoryActionEndpoints, {
       listRepositoryRuns: async ({ opened, caller, query }) =>
         toRuns(await actions.listRuns(opened, caller, query)),
@@ -115,6 +109,3 @@ export function actionRoutes({
     }),
   ];
 }
-
-const { listJobs, listRuns } = adminActionEndpoints;
-const { listWorkflowRuns } = workflowEndpoints;

@@ -3,7 +3,7 @@ import { userEndpoints } from "../../contract/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
 import { page } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { serve } from "../handle.ts";
+import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toActivityView } from "./activity.view.ts";
 import type { FeedPage, Feeds } from "./feeds.service.ts";
@@ -21,7 +21,6 @@ export function activityRoutes({
       activities.map((details) => toActivityView(details, caller?.user, urls)),
       total,
     );
-  const { getUserHeatmap } = userEndpoints;
   return [
     ...serve(activityEndpoints, {
       listUserActivities: async ({ caller, params, query }) => {
@@ -35,13 +34,10 @@ export function activityRoutes({
       listTeamActivities: async ({ opened, caller, query }) =>
         toPage(await feeds.ofTeam(opened, query, caller), caller),
     }),
-    ...serve(
-      { getUserHeatmap },
-      {
-        getUserHeatmap: async ({ caller, params }) => [
-          ...(await feeds.getHeatmap(params.username, caller)),
-        ],
-      },
-    ),
+    ...serveSome(userEndpoints, {
+      getUserHeatmap: async ({ caller, params }) => [
+        ...(await feeds.getHeatmap(params.username, caller)),
+      ],
+    }),
   ];
 }

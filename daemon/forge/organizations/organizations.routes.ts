@@ -9,7 +9,7 @@ import { page } from "../../http/serve.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import type { NewOrganization, Organizations } from "./organizations.service.ts";
 import { toUserView } from "../accounts/user.view.ts";
-import { serve } from "../handle.ts";
+import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Members } from "./members.service.ts";
 import {
@@ -17,8 +17,6 @@ import {
   type OwnOrganizations,
   toPermissionsView,
 } from "./own-organizations.service.ts";
-
-const { setOrganizationAvatar, deleteOrganizationAvatar } = avatarEndpoints;
 
 /** Routes of organizations, of both administrators and owners, and of their members. */
 export function organizationRoutes(services: {
@@ -96,13 +94,10 @@ function ownOrganizationRoutes({
       getOrganizationPermissions: async ({ opened, caller, params }) =>
         toPermissionsView(await ownOrganizations.getPermissions(opened, params.username, caller)),
     }),
-    ...serve(
-      { setOrganizationAvatar, deleteOrganizationAvatar },
-      {
-        setOrganizationAvatar: ({ opened, body }) => ownOrganizations.setAvatar(opened, body.image),
-        deleteOrganizationAvatar: ({ opened }) => ownOrganizations.removeAvatar(opened),
-      },
-    ),
+    ...serveSome(avatarEndpoints, {
+      setOrganizationAvatar: ({ opened, body }) => ownOrganizations.setAvatar(opened, body.image),
+      deleteOrganizationAvatar: ({ opened }) => ownOrganizations.removeAvatar(opened),
+    }),
   ];
 }
 
