@@ -2,13 +2,16 @@ import { avatarEndpoints } from "../../contract/forge/accounts/avatars.ts";
 import { followerEndpoints } from "../../contract/forge/accounts/followers.ts";
 import { userSettingsEndpoints } from "../../contract/forge/accounts/settings.ts";
 import type { Route } from "../../http/handle.ts";
+import { page } from "../../http/serve.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { serve, serveSome } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toDrawnAnswer, toUploadedAnswer } from "./avatar.view.ts";
 import type { Avatars } from "./avatars.service.ts";
 import type { Followers } from "./followers.service.ts";
 import { assertNotPublicOnly, type OwnSettings } from "./settings.service.ts";
-import { toEdit, toSettingsView, toUserPage } from "./settings.view.ts";
+import { toEdit, toSettingsView } from "./settings.view.ts";
+import { toUserView } from "./user.view.ts";
 
 /** Routes of the caller's own profile, and of followers. */
 export function profileRoutes({
@@ -28,21 +31,31 @@ export function profileRoutes({
     }),
     ...serve(followerEndpoints, {
       listOwnFollowers: async ({ caller, query }) =>
-        toUserPage(await followers.listOwnFollowers(query, caller), caller, urls),
+        toPage(await followers.listOwnFollowers(query, caller), caller),
       listOwnFollowed: async ({ caller, query }) =>
-        toUserPage(await followers.listOwnFollowed(query, caller), caller, urls),
+        toPage(await followers.listOwnFollowed(query, caller), caller),
       checkOwnFollow: ({ caller, params }) =>
         followers.assertFollows(caller.user, params.username, caller),
       followUser: ({ caller, params }) => followers.follow(params.username, caller),
       unfollowUser: ({ caller, params }) => followers.unfollow(params.username, caller),
       listUserFollowers: async ({ caller, params, query }) =>
-        toUserPage(await followers.listFollowers(params.username, query, caller), caller, urls),
+        toPage(await followers.listFollowers(params.username, query, caller), caller),
       listUserFollowed: async ({ caller, params, query }) =>
-        toUserPage(await followers.listFollowed(params.username, query, caller), caller, urls),
+        toPage(await followers.listFollowed(params.username, query, caller), caller),
       checkFollow: ({ caller, params }) =>
         followers.assertFollows(params.username, params.target, caller),
     }),
   ];
+
+  function toPage(
+    { users, total }: Awaited<ReturnType<Followers["listFollowers"]>>,
+    caller: ForgeCaller,
+  ) {
+    return page(
+      users.map((user) => toUserView(user, caller.user, urls)),
+      total,
+    );
+  }
 }
 
 /** Routes of pictures. */

@@ -1,4 +1,3 @@
-import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import {
@@ -6,19 +5,7 @@ import {
   emailNotificationWords,
   type WireUserSettings,
 } from "../../contract/forge/accounts/settings.ts";
-import { page } from "../../http/serve.ts";
-import type { ForgeCaller } from "../caller.ts";
-import type { ForgeUrls } from "../urls.ts";
 import type { OwnSettingsEdit } from "./settings.service.ts";
-import { toUserView } from "./user.view.ts";
-
-/** A page of accounts as the response of a list. */
-export function toUserPage({ users, total }: UserPage, caller: ForgeCaller, urls: ForgeUrls) {
-  return page(
-    users.map((user) => toUserView(user, caller.user, urls)),
-    total,
-  );
-}
 
 /** The profile and preferences of an account. */
 export function toSettingsView(user: ForgeUser): WireUserSettings {

@@ -1,10 +1,11 @@
 import { logoEndpoints } from "../../contract/forge/logos.ts";
 import { renderingEndpoints } from "../../contract/forge/rendering.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
+import { answer } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { serve } from "../handle.ts";
 import type { Rendering } from "../../rendering/rendering.service.ts";
-import { toPicture, toRendered, toRequest, toText } from "./rendering.view.ts";
+import { renderedHeaders, toPicture, toRendered, toRequest, toText } from "./rendering.view.ts";
 
 export interface RenderingRoutesDeps {
   readonly rendering: Rendering;
@@ -16,18 +17,20 @@ export interface RenderingRoutesDeps {
 export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps): Route[] {
   const toCallerKey = (caller: ForgeCaller | undefined, { address }: ServerRequest) =>
     caller === undefined ? `a:${addressKey(address)}` : `u:${caller.actor.id}`;
+  const show = (outcome: Awaited<ReturnType<Rendering["render"]>>) =>
+    answer(toRendered(outcome), { headers: renderedHeaders });
   return [
     ...serve(renderingEndpoints, {
       renderMarkdown: async ({ caller, body, request }) => {
         const callerKey = toCallerKey(caller, request);
-        return toRendered(
+        return show(
           await rendering.render({ ...toRequest(body), filePath: "", caller: callerKey }),
         );
       },
       renderMarkdownRaw: async ({ caller, body, request }) => {
         const text = toText(body, request.headers["content-type"]);
         const callerKey = toCallerKey(caller, request);
-        return toRendered(
+        return show(
           await rendering.render({
             ...toRequest({ Text: text }),
             filePath: "",
@@ -38,9 +41,7 @@ export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps):
       renderMarkup: async ({ caller, body, request }) => {
         const filePath = body.FilePath ?? "";
         const callerKey = toCallerKey(caller, request);
-        return toRendered(
-          await rendering.render({ ...toRequest(body), filePath, caller: callerKey }),
-        );
+        return show(await rendering.render({ ...toRequest(body), filePath, caller: callerKey }));
       },
     }),
     ...serve(logoEndpoints, {

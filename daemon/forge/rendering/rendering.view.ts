@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { AppError, assertNever } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
-import { answer } from "../../http/serve.ts";
 import { orNotFound } from "../refusals.ts";
 import { TEXT_BYTES_MAX } from "../../rendering/document.ts";
 import { findLogo } from "../../rendering/html/logos.ts";
@@ -21,18 +20,19 @@ export function toRequest({ Text, Mode, Context, Wiki }: Members) {
   return { text: Text ?? "", mode: Mode ?? "", context: Context ?? "", isWiki: Wiki ?? false };
 }
 
-const headers = {
+/** The headers of rendered text. */
+export const renderedHeaders = {
   "Content-Type": "text/html; charset=utf-8",
   // A second line of defence behind the sanitizer, for a browser that shows the response as a page.
   "Content-Security-Policy":
     "sandbox; default-src 'none'; img-src * data:; media-src *; style-src 'unsafe-inline'",
 };
 
-/** Returns the response to an outcome of rendering. */
-export function toRendered(outcome: RenderOutcome) {
+/** Returns the text of an outcome of rendering. */
+export function toRendered(outcome: RenderOutcome): string {
   switch (outcome.kind) {
     case "rendered":
-      return answer(outcome.html, { headers });
+      return outcome.html;
     case "unknown_mode":
       throw refuse(`unsupported render mode: ${outcome.mode}`);
     case "unsupported":

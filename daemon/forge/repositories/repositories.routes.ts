@@ -69,8 +69,10 @@ export function repositoryRoutes({
         toPage(await lists.listOfOrganization(opened, query, caller)),
       searchRepositories: async ({ caller, query }) => {
         const search = toRepositorySearch(query);
-        if (search === undefined) return answer({ ok: true, data: [] }, { total: 0 });
-        const { repositories: found, total } = await lists.search(search, query, caller);
+        const { repositories: found, total } =
+          search === undefined
+            ? { repositories: [], total: 0 }
+            : await lists.search(search, query, caller);
         const data = found.map((details) => toRepositoryView(details, urls));
         return answer({ ok: true, data }, { total });
       },

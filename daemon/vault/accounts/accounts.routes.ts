@@ -1,6 +1,7 @@
 import * as contract from "../../contract/vault/auth.ts";
 import { tokenEndpoints } from "../../contract/vault/tokens.ts";
 import type { Route } from "../../http/handle.ts";
+import { answer } from "../../http/serve.ts";
 import { serve } from "../handle.ts";
 import { toPage, toPageRequest } from "../page.ts";
 import type { VaultAccounts } from "./accounts.ts";
@@ -10,18 +11,23 @@ import { toClient } from "./client.ts";
 /** The account routes. */
 export function accountRoutes(accounts: VaultAccounts): Route[] {
   const { registration, signIn, sessions, passwords, totp, profile, machineTokens } = accounts;
+  const toAnswer = <Body>({ body, headers }: view.WithHeaders<Body>) => answer(body, { headers });
   return [
     ...serve(contract.accountEndpoints, {
       register: async ({ body, request }) =>
         view.toUser(await registration.register(body, request.address)),
       login: async ({ body, request }) =>
-        view.signInAnswer(await signIn.signIn(view.toSignInInput(body), toClient(request))),
-      refresh: async ({ request }) => view.tokensAnswer(await sessions.refresh(toClient(request))),
+        toAnswer(view.toSignedIn(await signIn.signIn(view.toSignInInput(body), toClient(request)))),
+      refresh: async ({ request }) =>
+        toAnswer(view.toTokens(await sessions.refresh(toClient(request)))),
       logout: async ({ request }) => {
         await sessions.signOut(toClient(request));
-        return view.signedOutAnswer();
+        return answer({ message: "Signed out." }, { headers: view.signedOutHeaders });
       },
-      logoutAll: async ({ caller }) => view.signedOutAllAnswer(await sessions.signOutAll(caller)),
+      logoutAll: async ({ caller }) =>
+        answer(view.toSignedOut(await sessions.signOutAll(caller)), {
+          headers: view.signedOutHeaders,
+        }),
       me: async ({ caller }) => view.toUser(await profile.view(caller)),
       myQuota: async ({ caller }) => view.toQuota(await profile.viewQuota(caller)),
       changePassword: async ({ caller, body, request }) => {

@@ -13,7 +13,6 @@ import type { VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import type { VaultSession } from "../../../storage/tables/vault/sessions.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
 import { assertNever } from "../../errors.ts";
-import { answer } from "../../http/serve.ts";
 import type { Preferences } from "./profile.service.ts";
 import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
 import type { IssuedTokens } from "./session-issue.ts";
@@ -41,43 +40,48 @@ export function toSignInInput(body: BodyOf<typeof accountEndpoints.login>): Sign
   };
 }
 
-/** The response to a sign-in: tokens with their cookie, or the missing step. */
-export function signInAnswer(outcome: SignInOutcome) {
+/** A body and the headers beside it. */
+export interface WithHeaders<Body> {
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Converts a sign-in: tokens with their cookie, or the missing step. */
+export function toSignedIn(
+  outcome: SignInOutcome,
+): WithHeaders<z.input<(typeof accountEndpoints.login.replies)[200]>> {
   switch (outcome.kind) {
     case "signed_in":
-      return tokensAnswer(outcome.tokens);
+      return toTokens(outcome.tokens);
     case "password_change_required":
-      return { requires_password_change: true as const, user_id: outcome.userId };
+      return { body: { requires_password_change: true, user_id: outcome.userId }, headers: {} };
     case "totp_required":
-      return { requires_totp: true as const };
+      return { body: { requires_totp: true }, headers: {} };
     default:
       return assertNever(outcome);
   }
 }
 
-/** The response with new tokens: the access token in the body, the refresh token in the cookie. */
-export function tokensAnswer({ accessToken, refreshToken, refreshSeconds, user }: IssuedTokens) {
-  const body: z.output<typeof signedInSchema> = {
-    access_token: accessToken,
-    user: toSignedInUser(user),
-  };
-  return answer(body, {
+/** Converts new tokens: the access token is in the body, the refresh token in the cookie. */
+export function toTokens({
+  accessToken,
+  refreshToken,
+  refreshSeconds,
+  user,
+}: IssuedTokens): WithHeaders<z.output<typeof signedInSchema>> {
+  return {
+    body: { access_token: accessToken, user: toSignedInUser(user) },
     headers: { "Set-Cookie": setRefreshCookie(refreshToken, refreshSeconds) },
-  });
+  };
 }
 
-/** The response to a sign-out, which always clears the cookie. */
-export function signedOutAnswer() {
-  return answer({ message: "Signed out." }, { headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE } });
-}
+/** The headers of a sign-out, which always clears the cookie. */
+export const signedOutHeaders = { "Set-Cookie": CLEAR_REFRESH_COOKIE };
 
-/** The response to a sign-out of every session, with their count. */
-export function signedOutAllAnswer(count: number) {
+/** Converts the number of sessions that a sign-out has ended. */
+export function toSignedOut(count: number) {
   const sessions = count === 1 ? "1 session" : `${count} sessions`;
-  return answer(
-    { message: `Signed out of ${sessions}.`, sessions_revoked: count },
-    { headers: { "Set-Cookie": CLEAR_REFRESH_COOKIE } },
-  );
+  return { message: `Signed out of ${sessions}.`, sessions_revoked: count };
 }
 
 /** Converts a setup for an authenticator app. */
