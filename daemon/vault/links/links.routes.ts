@@ -34,18 +34,20 @@ export function linkRoutes({ links, visitors, publicUrl, clock }: LinkRoutesDeps
     }),
     ...serve(linkPageEndpoints, {
       openLink: async ({ params, request }) => reply(await visitors.open(params.secret, request)),
-      unlockLink: ({ params, body, request }) => {
+      unlockLink: async ({ params, body, request }) => {
         body.file?.stream.resume();
-        return visitors.unlock("download", params.secret, request, body.fields.password);
+        const { password } = body.fields;
+        return reply(await visitors.unlock("download", params.secret, request, password));
       },
       downloadLink: ({ params, request }) =>
         visitors.sendFile(params.secret, request, "attachment"),
       previewLink: ({ params, request }) => visitors.sendFile(params.secret, request, "inline"),
       openUploadLink: async ({ params, request }) =>
         reply(await visitors.openUpload(params.secret, request)),
-      unlockUploadLink: ({ params, body, request }) => {
+      unlockUploadLink: async ({ params, body, request }) => {
         body.file?.stream.resume();
-        return visitors.unlock("upload", params.secret, request, body.fields.password);
+        const { password } = body.fields;
+        return reply(await visitors.unlock("upload", params.secret, request, password));
       },
       sendToLink: async ({ params, body, request }) =>
         reply(await visitors.receive(params.secret, request, body)),
