@@ -90,7 +90,7 @@ function openServicePages(
     version,
     metricsToken: settings.metricsToken,
     probe: async () => {
-      db.assertInPlace?.();
+      db.assertWritable?.();
       await isInitialised(db);
     },
     hasSpace: () => stores.reserve.hasSpace(),

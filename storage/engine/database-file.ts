@@ -3,18 +3,25 @@ import { stat } from "node:fs/promises";
 import { StorageError } from "./database.ts";
 
 /**
- * Records device and inode of the file at `path`. A process keeps an open file after its name is removed, and SQLite
- * continues to write to it without an error. Checks that the file of an open database is still the one at its path.
+ * Records device and inode of the database at `path` and of its log. A process keeps an open file after its name is removed,
+ * and SQLite continues to write to it without an error. Checks that the files of an open database are still those at their paths.
  */
 export function watchDatabaseFile(path: string) {
   const opened = identify(path);
+  const log = `${path}-wal`;
+  const openedLog = identify(log);
   return {
-    /** Throws `StorageError` `detached` when the file was removed or replaced: writes to it would be lost. */
+    /** Throws `StorageError` `detached` when a file was removed or replaced: writes to it would be lost. */
     assertInPlace(): void {
       if (identify(path) !== opened)
         throw new StorageError(
           "detached",
           `${path} was removed or replaced while it was open: stop the daemon, then restore a copy with \`croft daemon restore --database latest\``,
+        );
+      if (identify(log) !== openedLog)
+        throw new StorageError(
+          "detached",
+          `${log} was removed or replaced while it was open: restart the daemon, which writes the changes in it to the database`,
         );
     },
   };

@@ -27,7 +27,7 @@ export interface Queries {
 }
 
 /**
- * A database. Reads outside a transaction see the last commit and never wait for a writer.
+ * A database. Reads outside a transaction see the last commit and never wait for a writer, nor for the sync of a commit.
  * A write outside a transaction is a transaction of its own: it is durable when the promise resolves. Waiting writes may
  * share one commit. Every failure is a `StorageError`.
  */
@@ -40,8 +40,11 @@ export interface Database extends Queries {
    * the start after a serialization failure, so it must have no effects besides its statements.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Throws `detached` when the file of an embedded database was removed or replaced. Absent without a file. */
-  readonly assertInPlace?: () => void;
+  /**
+   * Throws when the file of an embedded database takes no further writes: `detached` when it was removed or replaced, `full`
+   * or `failed` after a failed sync. Absent without a file.
+   */
+  readonly assertWritable?: () => void;
   /** Completes running calls, checkpoints and closes. Further calls fail. */
   close(): Promise<void>;
 }

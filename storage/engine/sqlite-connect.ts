@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
+import { watchDatabaseFile } from "./database-file.ts";
+import { type DatabaseLog, type SyncDescriptor, openDatabaseLog } from "./database-log.ts";
 import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
 import { assertOwnDatabase } from "./sqlite-maintenance.ts";
@@ -23,6 +25,20 @@ import { assertOwnDatabase } from "./sqlite-maintenance.ts";
 export interface Connections {
   readonly forWriting: Sqlite.Database;
   readonly forReading: Sqlite.Database;
+  /** Undefined for a database in memory. */
+  readonly file:
+    | {
+        readonly log: DatabaseLog;
+        /** Throws when further writes would be lost: see `Database`. */
+        readonly assertWritable: () => void;
+      }
+    | undefined;
+}
+
+export interface ConnectOptions {
+  readonly path: string;
+  readonly image?: Uint8Array | undefined;
+  readonly syncLog?: SyncDescriptor | undefined;
 }
 
 /**
@@ -30,14 +46,14 @@ export interface Connections {
  * `StorageError` with the problem of the file.
  */
 export function connect(
-  { path, image }: { readonly path: string; readonly image?: Uint8Array | undefined },
+  { path, image, syncLog }: ConnectOptions,
   busyTimeoutMs: number,
 ): Connections {
   if (path === ":memory:") {
     const connection = new Sqlite(image === undefined ? path : Buffer.from(image));
     assertOwnDatabase(connection, path);
     configure(connection);
-    return { forWriting: connection, forReading: connection };
+    return { forWriting: connection, forReading: connection, file: undefined };
   }
   assertUsable(path);
   const opened: Sqlite.Database[] = [];
@@ -51,18 +67,33 @@ export function connect(
     const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
     opened.push(forReading);
     configure(forReading);
+    // After a crash the log may hold commits that were never synced. This process shows them, so they must be durable.
+    checkpoint(forWriting, "PASSIVE");
     for (const connection of opened) connection.pragma("busy_timeout = 0");
-    return { forWriting, forReading };
+    return { forWriting, forReading, file: openFile(path, syncLog) };
   } catch (error) {
     for (const connection of opened) connection.close();
     throw toOpenError(error, path);
   }
 }
 
+/** Watches the file of a database that SQLite has opened, and opens its log. */
+function openFile(path: string, syncLog: SyncDescriptor | undefined): Connections["file"] {
+  const { assertInPlace } = watchDatabaseFile(path);
+  const log = openDatabaseLog(path, syncLog);
+  return {
+    log,
+    assertWritable(): void {
+      assertInPlace();
+      log.assertSynced();
+    },
+  };
+}
+
 function configure(connection: Sqlite.Database): void {
-  // A commit must be on the disk when it is acknowledged, independent of the default of this SQLite build.
-  connection.pragma("synchronous = FULL");
-  // macOS only: without it fsync leaves the data in the drive's cache.
+  // SQLite syncs the log before a checkpoint and the database after it, but no commit: `DatabaseLog` does that.
+  connection.pragma("synchronous = NORMAL");
+  // macOS only: without it SQLite's fsync leaves the data in the drive's cache.
   connection.pragma("fullfsync = ON");
   connection.pragma("foreign_keys = ON");
   // The file may come from a restored backup: nothing in its schema may call functions with side effects.
@@ -74,12 +105,12 @@ function configure(connection: Sqlite.Database): void {
 }
 
 /**
- * Checkpoints the WAL and truncates it, so that the file is complete by itself. On a full disk the log stays: it holds
- * every commit, and the next start reads it.
+ * Checkpoints the WAL. `TRUNCATE` waits for readers and empties it, so that the file is complete by itself. On a full disk
+ * the log stays: it holds every commit, and the next start reads it.
  */
-export function checkpoint(connection: Sqlite.Database): void {
+export function checkpoint(connection: Sqlite.Database, mode: "PASSIVE" | "TRUNCATE"): void {
   try {
-    connection.pragma("wal_checkpoint(TRUNCATE)");
+    connection.pragma(`wal_checkpoint(${mode})`);
   } catch (error) {
     const failure = toSqliteStorageError(error, "wal_checkpoint");
     if (failure.code !== "full" && failure.code !== "readonly") throw failure;

@@ -14,10 +14,10 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** A member whose work has run and that waits for the commit. */
+/** A member whose work has run and that waits for the commit and its sync. */
 type Done = readonly [Member, value: unknown];
 
-/** Maximum number of members of a commit: bounds how long the thread is blocked and how much a failed commit rolls back. */
+/** Maximum number of members of a commit: bounds how long a batch lasts and how much a failed commit rolls back. */
 const MEMBERS_MAX = 256;
 /** Interval of attempts to get the write lock while another process holds it. */
 const RETRY_MS = 20;
@@ -27,8 +27,10 @@ const WAITING_MAX = 10_000;
 export interface WriterOptions {
   /** How long a member waits for another process's write lock before it is rejected as `busy`. */
   readonly busyTimeoutMs: number;
-  /** Called after each commit, before its callers are notified. */
+  /** Called after each commit, when readers see it, before its sync. */
   readonly onCommit?: (() => void) | undefined;
+  /** Waits until the last commit is on the disk. Without it a commit is complete by itself. */
+  readonly sync?: (() => Promise<void>) | undefined;
   /** Called before each batch; throws a `StorageError` to reject all of it. */
   readonly assertWritable?: (() => void) | undefined;
 }
@@ -37,11 +39,12 @@ export interface WriterOptions {
  * Queues writes on `connection`, which has no other writer in this process and never waits for a lock itself: that
  * would block the thread, and with it all reads. While another process holds the lock, members wait in the queue. None
  * of them has begun then, so none is done twice. The single writer of a database: runs its members one after the
- * other; those that wait together share a commit.
+ * other. Those that wait together share a commit and its sync, which does not block the thread. Those that arrive during a sync
+ * wait for its end: the disk would not begin their own sync earlier, and together they write fewer pages.
  */
 export function createWriter(
   connection: Sqlite.Database,
-  { busyTimeoutMs, onCommit = ignore, assertWritable = ignore }: WriterOptions,
+  { busyTimeoutMs, onCommit = ignore, sync, assertWritable = ignore }: WriterOptions,
 ) {
   const beginImmediate = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
@@ -51,7 +54,7 @@ export function createWriter(
   const rollbackTo = connection.prepare("ROLLBACK TO member");
 
   const queue: Member[] = [];
-  let state: "idle" | "scheduled" | "open" = "idle";
+  let state: "idle" | "scheduled" | "open" | "syncing" = "idle";
   let isBlocked = false;
   let closed = false;
   let onIdle: (() => void) | undefined;
@@ -85,13 +88,8 @@ export function createWriter(
     state = "open";
     isBlocked = false;
     const only = queue.length === 1 ? queue[0] : undefined;
-    if (only !== undefined && !only.isTransaction) {
-      queue.shift();
-      applyAlone(only);
-      afterBatch();
-    } else {
-      runBatch().then(afterBatch, afterBatch);
-    }
+    const batch = only === undefined || only.isTransaction ? runBatch() : applyAlone(only);
+    batch.then(afterBatch, afterBatch);
   }
 
   /** Leaves the waiting members in the queue for another attempt; rejects those that have waited long enough. */
@@ -111,18 +109,20 @@ export function createWriter(
   }
 
   /** Runs one statement without BEGIN and COMMIT: SQLite commits it itself. */
-  function applyAlone(member: Member): void {
+  async function applyAlone(member: Member): Promise<void> {
+    queue.shift();
+    let value: unknown;
     try {
       assertWritable();
-      const value = member.apply();
+      value = member.apply();
       onCommit();
-      member.resolve(value);
     } catch (error) {
       if (!isBusy(error)) return member.reject(error);
       // SQLite takes the lock before it changes anything.
       queue.unshift(member);
-      postpone(error);
+      return postpone(error);
     }
+    await acknowledge([[member, value]]);
   }
 
   async function runBatch(): Promise<void> {
@@ -139,7 +139,7 @@ export function createWriter(
     const done: Done[] = [];
     try {
       await applyMembers(done);
-      if (connection.inTransaction) commitBatch(done);
+      if (connection.inTransaction) await commitBatch(done);
     } catch (error) {
       // ROLLBACK failed as well; the next batch begins with another one.
       rejectAll(done, toSqliteStorageError(error, "ROLLBACK"));
@@ -178,7 +178,7 @@ export function createWriter(
     }
   }
 
-  function commitBatch(done: readonly Done[]): void {
+  async function commitBatch(done: readonly Done[]): Promise<void> {
     try {
       commit.run();
       onCommit();
@@ -187,6 +187,17 @@ export function createWriter(
       const failure = toSqliteStorageError(error, "COMMIT");
       if (failure.code === "conflict" && done.length > 1) return retryAlone(done);
       return rejectAll(done, failure);
+    }
+    await acknowledge(done);
+  }
+
+  /** Notifies the callers of a commit when it is on the disk. If it may not be, they are rejected although readers see it. */
+  async function acknowledge(done: readonly Done[]): Promise<void> {
+    state = "syncing";
+    try {
+      if (done.length > 0) await sync?.();
+    } catch (error) {
+      return rejectAll(done, error);
     }
     for (const [member, value] of done) member.resolve(value);
   }
@@ -197,9 +208,9 @@ export function createWriter(
   }
 
   return {
-    /** Runs one statement; resolves when it has committed. */
+    /** Runs one statement; resolves when it has committed and is on the disk. */
     statement: <T>(apply: () => T): Promise<T> => enqueue(false, apply),
-    /** Runs a transaction; resolves when it has committed, rejects when it was rolled back. */
+    /** Runs a transaction; resolves when it has committed and is on the disk, rejects when it was rolled back or may not be durable. */
     transaction: <T>(apply: () => Promise<T>): Promise<T> => enqueue(true, apply),
     /** Returns whether a batch is open, so that the connection shows uncommitted changes. */
     isOpen: (): boolean => state === "open",
@@ -214,7 +225,7 @@ export function createWriter(
   };
 }
 
-/** Rejects the members of a batch that the engine has rolled back because one of them failed. */
+/** Rejects the members of a batch that failed as a whole. */
 function rejectAll(done: readonly Done[], error: unknown): void {
   for (const [member] of done) member.reject(error);
 }

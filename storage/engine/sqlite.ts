@@ -5,7 +5,7 @@ import type { MigratableDatabase } from "./migrate.ts";
 import { createRowCache } from "./row-cache.ts";
 import { createScopes } from "./scope.ts";
 import { connect, checkpoint } from "./sqlite-connect.ts";
-import { watchDatabaseFile } from "./database-file.ts";
+import type { SyncDescriptor } from "./database-log.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
 import type { Statements } from "./sqlite-statements.ts";
@@ -28,6 +28,8 @@ export interface SqliteOptions {
    * How long a write waits for another process's write lock before it fails as `busy`; 5,000. Reads go on meanwhile.
    */
   readonly busyTimeoutMs?: number;
+  /** Syncs the log after each commit; `fdatasync` in libuv's pool. */
+  readonly syncLog?: SyncDescriptor | undefined;
 }
 
 /** The embedded database with the operations that only it has. */
@@ -57,18 +59,19 @@ const READ_ATTEMPTS = 40;
 const READ_RETRY_MS = 25;
 
 /**
- * Opens an SQLite database: durable commits (write-ahead log, `synchronous=FULL`), one connection that writes and one that
- * reads. Throws `StorageError`: `corrupt` for a file that is not a database, `readonly`, `full`, `busy`, `failed`.
+ * Opens an SQLite database: durable commits (write-ahead log, synced after each commit without blocking the thread), one
+ * connection that writes and one that reads. A reader may see a commit before it is durable. Throws `StorageError`: `corrupt` for a file that is not a database,
+ * `readonly`, `full`, `busy`, `failed`.
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, clock } = options;
-  const { forWriting, forReading } = connect(options, OPEN_TIMEOUT_MS);
+  const { forWriting, forReading, file } = connect(options, OPEN_TIMEOUT_MS);
   const cache = options.isSoleWriter === true ? createRowCache(clock) : undefined;
-  const file = path === ":memory:" ? undefined : watchDatabaseFile(path);
   const writer = createWriter(forWriting, {
     busyTimeoutMs: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS,
     onCommit: cache?.clear,
-    assertWritable: file?.assertInPlace,
+    sync: file?.log.sync,
+    assertWritable: file?.assertWritable,
   });
   const writing = createStatements(forWriting);
   const isShared = forReading === forWriting;
@@ -94,7 +97,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   return {
     dialect: "sqlite",
     path,
-    ...(file === undefined ? {} : { assertInPlace: file.assertInPlace }),
+    ...(file === undefined ? {} : { assertWritable: file.assertWritable }),
     async get<T extends object>(sql: string, ...values: SqlValue[]) {
       assertUsable();
       if (!mustQueue(sql)) {
@@ -121,8 +124,10 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
         if (!isShared) forReading.close();
         try {
           forWriting.pragma(`busy_timeout = ${OPEN_TIMEOUT_MS}`);
-          checkpoint(forWriting);
+          // After a failed sync the log stays for the next start: another sync would report success without a write.
+          if (file === undefined || file.log.isSynced()) checkpoint(forWriting, "TRUNCATE");
         } finally {
+          file?.log.close();
           forWriting.close();
         }
       })),

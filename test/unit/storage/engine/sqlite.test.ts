@@ -184,11 +184,11 @@ describe("the database file", () => {
       await db.all(
         "SELECT * FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys, pragma_trusted_schema",
       ),
-    ).toEqual([{ journal_mode: "wal", synchronous: 2, foreign_keys: 1, trusted_schema: 0 }]);
+    ).toEqual([{ journal_mode: "wal", synchronous: 1, foreign_keys: 1, trusted_schema: 0 }]);
     const writer = await db.transaction((tx) =>
       tx.get("SELECT * FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys"),
     );
-    expect(writer).toEqual({ journal_mode: "wal", synchronous: 2, foreign_keys: 1 });
+    expect(writer).toEqual({ journal_mode: "wal", synchronous: 1, foreign_keys: 1 });
   });
 
   test("the database file is complete without its log after a close", async () => {
