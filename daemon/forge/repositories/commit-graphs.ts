@@ -79,6 +79,13 @@ export function createCommitGraphs(deps: CommitGraphDeps) {
       },
     } satisfies JobKind,
 
+    /** Removes the graph that an adopted folder may have without changed paths. The job writes another. */
+    async remove(directory: string): Promise<void> {
+      const info = join(directory, "objects/info");
+      await rm(join(info, "commit-graph"), { force: true });
+      await rm(join(info, "commit-graphs"), { recursive: true, force: true });
+    },
+
     /**
      * Writes the graph of a folder that is adopted, in place of the one that it may have without changed paths. Ends
      * after 20 s, or when git finds a fault in the folder: then the job writes the graph, or reports the fault.

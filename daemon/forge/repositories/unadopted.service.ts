@@ -39,11 +39,17 @@ export interface UnadoptedDeps {
   readonly emit: Emit;
   /** Enqueues the deletion of the folders that `remove` moved aside. */
   readonly sweepSoon: () => Promise<void>;
-  readonly commitGraphs: Pick<CommitGraphs, "writeFirst" | "searchFirst">;
+  readonly commitGraphs: Pick<CommitGraphs, "remove" | "writeFirst" | "searchFirst">;
 }
 
 /** Preferred default branches when the branch of HEAD does not exist. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
+
+/**
+ * Size of a folder whose first requests would be slow without a commit-graph, so its adoption waits for one. Git reads the
+ * commits of a smaller one in a fraction of a second, until the job has written the graph.
+ */
+const LARGE_KIB = 4 * 1024;
 
 /** Repositories on disk without a row. */
 export function createUnadopted(deps: UnadoptedDeps) {
@@ -109,7 +115,8 @@ export function createUnadopted(deps: UnadoptedDeps) {
     const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
     const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
     if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
-    await commitGraphs.writeFirst(directory);
+    const isLarge = found.sizeKib > LARGE_KIB;
+    await (isLarge ? commitGraphs.writeFirst(directory) : commitGraphs.remove(directory));
     const repository = await record(owner.id, actor, {
       name,
       description: "",
@@ -126,7 +133,7 @@ export function createUnadopted(deps: UnadoptedDeps) {
       path,
       needsMove: false,
     });
-    if (!repository.needsMove) await commitGraphs.searchFirst(repository, directory);
+    if (isLarge && !repository.needsMove) await commitGraphs.searchFirst(repository, directory);
   }
 
   async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {

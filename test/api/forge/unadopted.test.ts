@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -149,17 +150,28 @@ describe("adopting", () => {
     await forget("nora/bar");
   });
 
-  test("adoption writes a commit-graph with changed paths, also in place of one without them", async () => {
-    const folder = await put("mira/graph.git");
-    await git.run("-C", folder, "commit-graph", "write", "--reachable");
-    expect((await adopt("mira/graph")).status).toBe(204);
-    const info = join(folder, "objects/info");
-    const chain = await readFile(join(info, "commit-graphs/commit-graph-chain"), "utf8");
-    const graph = await readFile(join(info, `commit-graphs/graph-${chain.trim()}.graph`), "latin1");
-    expect(graph.slice(0, 200)).toContain("BIDX");
-    expect(existsSync(join(info, "commit-graph"))).toBe(false);
-    await forget("mira/graph");
-  });
+  test("adoption replaces a commit-graph without changed paths: at once in a large folder, by a job in a small one", async () => {
+    const large = await put("mira/large.git");
+    await writeFile(join(git.folder, "random"), randomBytes(5 * 1024 * 1024));
+    await git.run("-C", large, "hash-object", "-w", join(git.folder, "random"));
+    const small = await put("mira/small.git");
+    const chainOf = (folder: string) =>
+      readFile(join(folder, "objects/info/commit-graphs/commit-graph-chain"), "utf8");
+    for (const folder of [large, small])
+      await git.run("-C", folder, "commit-graph", "write", "--reachable");
+    expect((await adopt("mira/large")).status).toBe(204);
+    await chainOf(large);
+    expect((await adopt("mira/small")).status).toBe(204);
+    expect(existsSync(join(small, "objects/info/commit-graph"))).toBe(false);
+    await vi.waitFor(() => chainOf(small), { timeout: 20_000 });
+    for (const folder of [large, small]) {
+      const graph = `objects/info/commit-graphs/graph-${(await chainOf(folder)).trim()}.graph`;
+      expect((await readFile(join(folder, graph), "latin1")).slice(0, 200)).toContain("BIDX");
+      expect(existsSync(join(folder, "objects/info/commit-graph"))).toBe(false);
+    }
+    await forget("mira/large");
+    await forget("mira/small");
+  }, 60_000);
 
   test("adoption accepts an empty repository, SHA-256, a HEAD without a branch, and an organization's", async () => {
     await git.run(
