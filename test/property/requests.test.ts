@@ -12,12 +12,20 @@ withDatabaseFile(
     const { seed, numRuns } = cases(2_000);
     await using home = await createFuzzHome();
     const minutes = Number(process.env["CROFT_FUZZ_MINUTES"] ?? Infinity);
+    let shown = 0;
     const { sent, findings } = await fuzz(home, {
       requests: numRuns,
       seed,
       until: Date.now() + minutes * 60_000,
-      onHome: (count, wrong) => {
-        if (numRuns > 2_000) process.stdout.write(`${count} requests sent, ${wrong} findings\n`);
+      onHome: (count, wrong, { operation, cpuMs }) => {
+        if (numRuns <= 2_000) return;
+        process.stdout.write(
+          `${count} requests sent, ${wrong.length} findings, slowest ${operation}: ${cpuMs} ms\n`,
+        );
+        // A long run that is stopped has told them.
+        for (const finding of wrong.slice(shown))
+          process.stdout.write(`${JSON.stringify(finding)}\n`);
+        shown = wrong.length;
       },
     });
     expect(sent).toBeGreaterThan(0);

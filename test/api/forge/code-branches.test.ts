@@ -161,6 +161,15 @@ describe("branches", () => {
   test("a branch is deleted, but never the default one", async () => {
     const { path } = await newRepository();
     await by("mira", "POST", `${path}/branches`, { new_branch_name: "gone" });
+    const unseen = await daemon.request(`/api/v1${path}/branches/gone`, {
+      method: "DELETE",
+      token: people.tokenOf("mira"),
+      headers: { "If-Match": `"${"0".repeat(40)}"` },
+    });
+    expect([unseen.status, unseen.json.message]).toEqual([
+      412,
+      "the branch gone has new commits: look at them before you delete it",
+    ]);
     expect((await by("mira", "DELETE", `${path}/branches/gone`)).status).toBe(204);
     expect((await by("mira", "DELETE", `${path}/branches/gone`)).status).toBe(404);
     expect((await by("mira", "DELETE", `${path}/branches/main`)).status).toBe(403);

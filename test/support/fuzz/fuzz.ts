@@ -20,7 +20,13 @@ export interface FuzzOptions {
   readonly seed: number;
   /** Epoch milliseconds after which no further home is started. */
   readonly until?: number;
-  readonly onHome?: (sent: number, findings: number) => void;
+  readonly onHome?: (sent: number, findings: readonly Finding[], slowest: Slowest) => void;
+}
+
+/** The request that took the most processor time of the daemon and the test. */
+export interface Slowest {
+  readonly operation: string;
+  readonly cpuMs: number;
 }
 
 /** Longest wait for an answer: a request without one is a finding. */
@@ -35,6 +41,7 @@ export async function fuzz(home: FuzzHome, options: FuzzOptions) {
   const findings = new Map<string, Finding>();
   const statuses = new Map<string, Set<number>>();
   let sent = 0;
+  let slowest: Slowest = { operation: "none", cpuMs: 0 };
   for (
     let round = 0;
     sent < options.requests && Date.now() < (options.until ?? Infinity);
@@ -60,6 +67,8 @@ export async function fuzz(home: FuzzHome, options: FuzzOptions) {
       sent += 1;
       const name = request.declared.name;
       statuses.set(name, (statuses.get(name) ?? new Set()).add(answer?.status ?? 0));
+      const cpuMs = Math.round(answer?.cpuMs ?? 0);
+      if (cpuMs > slowest.cpuMs) slowest = { operation: name, cpuMs };
       const wrong = answer === undefined ? "did not answer" : judge(request, answer);
       if (wrong !== undefined) note(findings, name, wrong, `${description} (seed ${seed})`);
     }
@@ -70,7 +79,7 @@ export async function fuzz(home: FuzzHome, options: FuzzOptions) {
     } catch (error) {
       note(findings, "the daemon", String(error).slice(0, 1_500), `in the round of seed ${seed}`);
     }
-    options.onHome?.(sent, findings.size);
+    options.onHome?.(sent, [...findings.values()], slowest);
   }
   return { sent, findings: [...findings.values()], statuses };
 }
