@@ -16,6 +16,7 @@ import { renderOrg } from "./formats/org.ts";
 import { renderTable } from "./formats/table.ts";
 import { createEmoji } from "./html/emoji.ts";
 import { escapeHtml } from "./html/escape.ts";
+import { createHeldCode, type HeldCode, withoutPlaceholders } from "./html/held-code.ts";
 import { toRenderContext } from "./html/links.ts";
 import { postProcess, type Heading } from "./html/post-process.ts";
 import { createSanitizer } from "./html/sanitize.ts";
@@ -40,22 +41,24 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
   const renderMarkdown = (text: string, input: RenderInput): string => {
     const isRaw = input.mode === "markdown";
     const className = isRaw ? plainClass : protectedClass;
+    const held = createHeldCode();
     const matter = splitFrontMatter(text);
     const dialect = {
       className,
       decorates,
       footnoteSuffix: input.mode === "comment" ? "-preview" : "",
+      highlighting: createHighlighting(held.hold),
       source: matter.body,
       bytesBefore: Buffer.byteLength(matter.head),
     };
     const engine = engines[input.mode === "comment" ? "hard" : "soft"];
     const head = renderFrontMatter(matter, dialect);
     const html = assertHtmlLength(head + engine.render(matter.body, toEnv(dialect)));
-    if (isRaw) return sanitizeAuthored(inLanguage(matter.language, html), "html");
+    if (isRaw) return sanitizeAuthored(inLanguage(matter.language, html), "html", held);
     const done = finish(html, input);
     const contents =
       matter.hasContents && input.mode !== "comment" ? renderContents(done.headings) : "";
-    return sanitizeProtected(inLanguage(matter.language, contents + done.html), "xhtml");
+    return sanitizeProtected(inLanguage(matter.language, contents + done.html), "xhtml", held);
   };
 
   const finish = (html: string, input: RenderInput, format: Format = "markdown") => {
@@ -79,8 +82,10 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
     text: string,
     input: RenderInput,
   ): Promise<string> => {
-    const tools = { className: protectedClass, highlighting: createHighlighting() };
-    const finished = (html: string) => sanitizeProtected(finish(html, input, format).html, "xhtml");
+    const held = createHeldCode();
+    const tools = { className: protectedClass, highlighting: createHighlighting(held.hold) };
+    const finished = (html: string) =>
+      sanitizeProtected(finish(html, input, format).html, "xhtml", held);
     switch (format) {
       case "markdown":
         return renderMarkdown(text, input);
@@ -97,7 +102,13 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
           "xhtml",
         );
       case "notebook":
-        return finished(renderNotebook(text, { ...tools, markdown: renderCell, embedded: secret }));
+        return finished(
+          renderNotebook(text, {
+            ...tools,
+            markdown: (cell) => renderCell(cell, held),
+            embedded: secret,
+          }),
+        );
       case "org":
         return finished(renderOrg(text, tools));
       case "asciidoc": {
@@ -110,13 +121,16 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
 
   /** Renders a text that is code as a whole. */
   const renderCode = (text: string, language = ""): string => {
-    const tools = { className: plainClass, highlighting: createFileHighlighting() };
-    return sanitizeAuthored(toCodeBlock(tools, text.replace(/\n?$/, "\n"), language), "html");
+    const held = createHeldCode();
+    const tools = { className: plainClass, highlighting: createFileHighlighting(held.hold) };
+    const html = toCodeBlock(tools, text.replace(/\n?$/, "\n"), language);
+    return sanitizeAuthored(html, "html", held);
   };
 
-  const renderCell = (text: string): string => {
+  const renderCell = (text: string, held: HeldCode): string => {
     const dialect = { className: protectedClass, decorates, footnoteSuffix: "", bytesBefore: 0 };
-    return engines.soft.render(text, toEnv({ ...dialect, source: text }));
+    const highlighting = createHighlighting(held.hold);
+    return engines.soft.render(text, toEnv({ ...dialect, highlighting, source: text }));
   };
 
   return {
@@ -126,7 +140,7 @@ export function createRenderer({ secret, decorates }: RendererOptions) {
       if (format === undefined) return { kind: "unsupported" };
       try {
         assertTextLimits(input.text, format);
-        const text = input.text
+        const text = withoutPlaceholders(input.text)
           .replace(/^\uFEFF/, "") // a byte order mark, which Windows programs write
           .replaceAll("\0", "")
           .replace(/\r\n?/g, "\n");

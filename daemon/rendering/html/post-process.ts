@@ -2,6 +2,7 @@ import { Parser } from "htmlparser2";
 import { DEPTH_MAX, RenderLimitError } from "../document.ts";
 import type { Emoji } from "./emoji.ts";
 import { escapeHtml } from "./escape.ts";
+import { withoutPlaceholders } from "./held-code.ts";
 import { resolveImageSet, resolveLink, toFragment } from "./links.ts";
 import { allowedElements, droppedElements, voidElements } from "./policy.ts";
 import { createReferenceRules, type ReferenceOptions } from "./references.ts";
@@ -72,7 +73,7 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
   // The parser reports a text in several parts, for example at entities.
   const flushText = () => {
     if (text === "") return;
-    if (heading !== undefined) heading.text += text;
+    if (heading !== undefined) heading.text += withoutPlaceholders(text);
     if (verbatim > 0 || !mayNeedRules.test(text)) out.push(escapeHtml(text));
     else out.push(links > 0 ? markUpEmoji(text) : applyRules(text, markUpEmoji));
     text = "";

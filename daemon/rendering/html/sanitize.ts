@@ -1,6 +1,7 @@
 import sanitizeHtml from "sanitize-html";
 import { DEPTH_MAX, RenderLimitError } from "../document.ts";
 import { withoutControls } from "./escape.ts";
+import { type HeldCode, withoutPlaceholders } from "./held-code.ts";
 import {
   allowedAttributes,
   allowedElements,
@@ -16,9 +17,9 @@ export type Flavour = "html" | "xhtml";
 
 /**
  * Returns HTML that has only elements and attributes of the allowlist. Sanitizing the result again returns it
- * unchanged. Throws `RenderLimitError` when elements nest deeper than 400.
+ * unchanged. Restores `held` code in texts. Throws `RenderLimitError` when elements nest deeper than 400.
  */
-export type Sanitize = (html: string, flavour: Flavour) => string;
+export type Sanitize = (html: string, flavour: Flavour, held?: HeldCode) => string;
 
 /** Maximum number of passes. The second one normally changes nothing, which the third verifies; more would be a bug. */
 const PASSES_MAX = 4;
@@ -29,6 +30,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   let depth = 0;
   let hasRemoved = false;
   let policy = classes;
+  let restore: HeldCode["restore"] = (text) => text;
 
   const attributeNames = [...new Set(Object.values(allowedAttributes).flat())];
   const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
@@ -57,7 +59,8 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
         attribs: vetAttributes(tagName, attributes, policy),
       }),
     },
-    textFilter: (text) => withoutControls(text).replaceAll('"', "&#34;").replaceAll("'", "&#39;"),
+    textFilter: (text) =>
+      restore(withoutControls(text).replaceAll('"', "&#34;").replaceAll("'", "&#39;")),
   };
 
   const sanitizeOnce = (html: string): string => {
@@ -69,8 +72,9 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
     return complete;
   };
 
-  return (html, flavour) => {
+  return (html, flavour, held) => {
     policy = classes;
+    restore = held?.restore ?? ((text) => text);
     let clean = sanitizeOnce(html);
     // Removing an element may change which tags implicitly close its siblings, so parse the result again.
     for (let pass = 1; hasRemoved; pass += 1) {
@@ -79,7 +83,9 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
       if (classes.kind === "protected") policy = { kind: "rendered" };
       clean = sanitizeOnce(clean);
     }
-    return spell(clean, flavour === "xhtml" ? "/>" : ">");
+    const spelled = withoutPlaceholders(spell(clean, flavour === "xhtml" ? "/>" : ">"));
+    // Markup of an author may have turned a tag of the renderer into text or into the value of an attribute.
+    return classes.kind === "protected" ? spelled.replaceAll(classes.secret, "") : spelled;
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Env } from "markdown-it";
-import { createHighlighting, type Highlighting } from "./highlight.ts";
+import type { Highlighting } from "./highlight.ts";
 
 /** Footnotes of one rendering. */
 export interface FootnoteLabels {
@@ -30,9 +30,9 @@ export interface DialectEnv {
 const dialectKey = Symbol("croft.dialect");
 
 /** Returns the environment of one call of the engine. */
-export function toEnv(dialect: Omit<DialectEnv, "highlighting" | "footnotes">): Env {
+export function toEnv(dialect: Omit<DialectEnv, "footnotes">): Env {
   const footnotes: FootnoteLabels = { numbers: new Map(), order: [], uses: new Map() };
-  return { [dialectKey]: { ...dialect, highlighting: createHighlighting(), footnotes } };
+  return { [dialectKey]: { ...dialect, footnotes } };
 }
 
 /** Returns the state of the rendering that a rule belongs to. */

@@ -14,7 +14,8 @@ import properties from "highlight.js/lib/languages/properties";
 import protobuf from "highlight.js/lib/languages/protobuf";
 import scala from "highlight.js/lib/languages/scala";
 import { COLOURED_LINE_MAX } from "../document.ts";
-import { escapeHtml } from "../html/escape.ts";
+import { escapeHtml, withoutControls } from "../html/escape.ts";
+import type { HeldCode } from "../html/held-code.ts";
 
 const more = {
   clojure,
@@ -54,6 +55,8 @@ export interface Highlighting {
   remaining: number;
   readonly blockMax: number;
   readonly lineMax: number;
+  /** Keeps highlighted code and returns a placeholder for it; without this, the code itself is returned. */
+  readonly hold?: HeldCode["hold"] | undefined;
 }
 
 /**
@@ -73,8 +76,9 @@ function hasLongLine(code: string, lineMax: number): boolean {
 }
 
 /** Returns the limits of a document that may have blocks of code. */
-export function createHighlighting(): Highlighting {
+export function createHighlighting(hold?: HeldCode["hold"]): Highlighting {
   return {
+    hold,
     remaining: HIGHLIGHTED_DOCUMENT_MAX,
     blockMax: HIGHLIGHTED_BLOCK_MAX,
     lineMax: HIGHLIGHTED_LINE_MAX,
@@ -82,8 +86,9 @@ export function createHighlighting(): Highlighting {
 }
 
 /** Returns the limits of a file that is code as a whole. */
-export function createFileHighlighting(): Highlighting {
+export function createFileHighlighting(hold?: HeldCode["hold"]): Highlighting {
   return {
+    hold,
     remaining: HIGHLIGHTED_FILE_MAX,
     blockMax: HIGHLIGHTED_FILE_MAX,
     lineMax: COLOURED_LINE_MAX,
@@ -101,7 +106,8 @@ export function highlight(code: string, language: string, budget: Highlighting):
     return escapeHtml(code);
   budget.remaining -= code.length;
   const { value } = hljs.highlight(code, { language, ignoreIllegals: true });
-  return toShortClasses(value, namesIdentifiers.has(grammar.name ?? ""));
+  const html = toShortClasses(value, namesIdentifiers.has(grammar.name ?? ""));
+  return budget.hold?.(withoutControls(html)) ?? html;
 }
 
 /** Grammars whose identifiers the reference marks as well. */
