@@ -8,9 +8,6 @@ export interface ShownType {
   readonly isShown: boolean;
 }
 
-/** Number of bytes at the start of a file from which its type is detected. */
-export const SNIFFED_BYTES = 4_100;
-
 /** Types without active content. HTML and SVG are sent as text; unknown types are saved. */
 const shownTypes = new Set([
   "image/png",
@@ -28,7 +25,7 @@ const shownTypes = new Set([
   "video/webm",
 ]);
 
-/** Detects the type of a file from its first bytes. */
+/** Detects the type of a file from its first `SNIFFED_BYTES`. */
 export async function findShownType(head: Uint8Array): Promise<ShownType> {
   const found = await fileTypeFromBuffer(head);
   if (found !== undefined && shownTypes.has(found.mime))

@@ -15,6 +15,14 @@ export interface Received<Digests extends ObjectIdentity = ObjectDigests> {
   discard(): Promise<void>;
 }
 
+/** Number of bytes at the start of a file from which its type is detected. */
+export const SNIFFED_BYTES = 4_100;
+
+/** Bytes that have arrived whole, with their first `SNIFFED_BYTES`: reading them from the store would verify the whole object. */
+export interface ReceivedFile extends Received<ObjectIdentity> {
+  readonly head: Uint8Array;
+}
+
 /** The largest body, and the length that the client has declared. */
 export interface BodyLimits {
   readonly bytesMax: number;
@@ -34,24 +42,44 @@ export function receiveBody(
 }
 
 /** As `receiveBody`, without the digests that only packages have. */
-export function receivePlainBody(
+export async function receivePlainBody(
   store: ObjectStore,
   body: Readable,
   limits: BodyLimits,
-): Promise<Received<ObjectIdentity>> {
-  return receiveInto(() => store.createPlain(), body, limits);
+): Promise<ReceivedFile> {
+  const head = collectHead();
+  const received = await receiveInto(() => store.createPlain(), body, limits, head.add);
+  return { ...received, head: head.take() };
+}
+
+/** Collects the first `SNIFFED_BYTES` of chunks. */
+function collectHead() {
+  const parts: Uint8Array[] = [];
+  let missing = SNIFFED_BYTES;
+  return {
+    add: (chunk: Uint8Array): void => {
+      if (missing === 0) return;
+      // A copy: a part of the chunk would keep all of it in memory.
+      const part = Uint8Array.from(chunk.subarray(0, missing));
+      parts.push(part);
+      missing -= part.byteLength;
+    },
+    take: (): Uint8Array => Buffer.concat(parts),
+  };
 }
 
 async function receiveInto<Digests extends ObjectIdentity>(
   create: () => Promise<ObjectWriter<Digests>>,
   body: Readable,
   { bytesMax, declaredBytes }: BodyLimits,
+  onChunk: (chunk: Uint8Array) => void = () => {},
 ): Promise<Received<Digests>> {
   if (declaredBytes !== undefined && declaredBytes > bytesMax) throw uploadTooLarge(bytesMax);
   const writer = await create();
   try {
     for await (const chunk of readChunks(body)) {
       if (writer.size + chunk.byteLength > bytesMax) throw uploadTooLarge(bytesMax);
+      onChunk(chunk);
       await writer.write(chunk);
     }
     return toReceived(writer, await writer.seal());

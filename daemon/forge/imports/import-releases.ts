@@ -1,7 +1,6 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { findObjects } from "../../../storage/git/objects.ts";
-import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import {
   insertReleaseAsset,
   type NewReleaseAsset,
@@ -13,7 +12,8 @@ import {
 import { AppError } from "../../errors.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
-import { findObjectType, toFileName } from "../uploaded-file.ts";
+import { findShownType } from "../shown-type.ts";
+import { toFileName } from "../uploaded-file.ts";
 import type { ImportShare } from "./import-share.ts";
 import type { ImportTarget, Written } from "./import-writer.ts";
 import type { SourceAsset, SourceRelease } from "./source.ts";
@@ -23,7 +23,6 @@ export interface ImportReleasesDeps {
   readonly db: Database;
   readonly git: Git;
   readonly runInFolder: RunInFolder;
-  readonly store: ObjectStore;
   readonly fetchFile: FetchSourceFile;
   readonly newUuid: () => string;
   /** Maximum bytes of one file. */
@@ -37,7 +36,7 @@ type StoredAsset = Omit<NewReleaseAsset, "releaseId" | "uploaderId">;
  * `SliceOver` between two of them when the time of the attempt is over.
  */
 export function createReleaseImport(deps: ImportReleasesDeps) {
-  const { db, git, runInFolder, store, fetchFile, newUuid, uploadBytesMax } = deps;
+  const { db, git, runInFolder, fetchFile, newUuid, uploadBytesMax } = deps;
 
   return async (
     { repository, actor }: ImportTarget,
@@ -106,8 +105,9 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
         signal,
       );
       if (found === undefined) return undefined;
-      const { contentType } = await findObjectType(store, found);
-      return { ...found, uuid: newUuid(), name: toName(name), contentType, link: "" };
+      const { sha256, size, head } = found;
+      const { contentType } = await findShownType(head);
+      return { sha256, size, uuid: newUuid(), name: toName(name), contentType, link: "" };
     }
   };
 }

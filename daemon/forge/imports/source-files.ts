@@ -3,7 +3,7 @@ import type { ObjectIdentity, ObjectStore } from "../../../storage/objects/objec
 import { AppError } from "../../errors.ts";
 import type { GuardedDownload } from "../../outbound/guarded-request.ts";
 import { type LeastRate, watchRate } from "../../outbound/least-rate.ts";
-import { receivePlainBody } from "../../utilities/receive-body.ts";
+import { type ReceivedFile, receivePlainBody } from "../../utilities/receive-body.ts";
 import { RemoteUnusable } from "./remotes.ts";
 import { assertNotLimited, SourceAway } from "./source.ts";
 
@@ -18,6 +18,9 @@ export interface SourceFile {
   /** Whether the bytes are the expected ones; any are by default. */
   readonly accept?: (found: ObjectIdentity) => boolean;
 }
+
+/** The object of a fetched file, and the file's first bytes. */
+type FetchedFile = ObjectIdentity & Pick<ReceivedFile, "head">;
 
 /** Time for the download of one file. */
 const DOWNLOAD_MS = 1_800_000;
@@ -46,7 +49,7 @@ export function createSourceFiles({
   return async (
     { url, headers, bytesMax, count = () => undefined, accept = () => true }: SourceFile,
     signal: AbortSignal,
-  ): Promise<ObjectIdentity | undefined> => {
+  ): Promise<FetchedFile | undefined> => {
     const slow = new AbortController();
     const rate = watchRate(leastRate, () => slow.abort());
     using _watched = { [Symbol.dispose]: rate.stop };
@@ -69,7 +72,7 @@ export function createSourceFiles({
       try {
         if (!accept(received.digests)) return undefined;
         await received.publish();
-        return received.digests;
+        return { ...received.digests, head: received.head };
       } finally {
         await received.discard();
       }

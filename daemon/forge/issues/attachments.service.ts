@@ -22,7 +22,8 @@ import { receivePlainBody } from "../../utilities/receive-body.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, orNotFound } from "../refusals.ts";
-import { findObjectType, toFileName, type UploadedFile } from "../uploaded-file.ts";
+import { findShownType } from "../shown-type.ts";
+import { toFileName, type UploadedFile } from "../uploaded-file.ts";
 import { assertMayChange, assertUnlocked, openIssueOrComment, readsKind } from "./issue-access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository } from "../opened.ts";
@@ -96,7 +97,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       try {
         const { sha256, size } = received.digests;
         await received.publish();
-        const { contentType } = await findObjectType(store, { sha256, size });
+        const { contentType } = await findShownType(received.head);
         return await db.transaction(async (tx) => {
           // Other files of the issue arrived, and its rules changed, while the bytes of this one did.
           const { issue, commentId } = await openForFile(

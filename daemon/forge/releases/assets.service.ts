@@ -33,8 +33,8 @@ import type { GrantedRepository } from "../opened.ts";
 import { notFound, orNotFound } from "../refusals.ts";
 import { grantRepository, reopenRepository } from "../repositories/open-repository.ts";
 import type { Attachments, OpenedAttachment } from "../issues/attachments.service.ts";
-import { UNKNOWN_TYPE } from "../shown-type.ts";
-import { findObjectType, toFileName } from "../uploaded-file.ts";
+import { findShownType, UNKNOWN_TYPE } from "../shown-type.ts";
+import { toFileName } from "../uploaded-file.ts";
 import { getRelease } from "./release-details.ts";
 
 /** A file to add: its bytes, or the address of a file that is kept elsewhere. */
@@ -108,7 +108,7 @@ export function createReleaseAssets(deps: ReleaseAssetsDeps) {
       try {
         await received.publish();
         const { sha256, size } = received.digests;
-        const { contentType } = await findObjectType(store, received.digests);
+        const { contentType } = await findShownType(received.head);
         const bytes = { sha256, size, contentType, link: "" };
         return await db.transaction((tx) => insert(tx, opened, id, { ...common, ...bytes }));
       } finally {
