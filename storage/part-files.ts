@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, rm, stat } from "node:fs/promises";
+import { mkdir, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { createChunkWriter } from "./chunk-writer.ts";
 
 /**
  * Files that are written in parts, one file for each id. Written bytes survive a failure and a crash. Daemons that share the
@@ -54,16 +55,17 @@ export function createPartFiles(folder: string) {
     ): Promise<number | "too_long"> {
       const file = await openToWrite(id);
       try {
+        const chunks = createChunkWriter(file, offset);
         let size = offset;
         try {
           // Leaving the loop must not destroy a request, on whose connection the refusal is sent.
           for await (const chunk of content.iterator({ destroyOnReturn: false })) {
             if (size + chunk.byteLength > sizeMax) return "too_long";
-            await writeWhole(file, chunk, size);
             size += chunk.byteLength;
+            await chunks.write(chunk);
           }
         } finally {
-          await file.sync();
+          await chunks.flush().finally(() => file.sync());
         }
         return size;
       } finally {
@@ -99,14 +101,6 @@ export function createPartFiles(folder: string) {
     /** Removes the file. Removing a missing one is not an error. */
     remove: (id: string): Promise<void> => rm(pathOf(id), { force: true }),
   };
-}
-
-/** The system may write less than it was given. */
-async function writeWhole(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < chunk.byteLength;) {
-    const left = chunk.subarray(written);
-    written += (await file.write(left, 0, left.byteLength, position + written)).bytesWritten;
-  }
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {

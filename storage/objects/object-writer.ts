@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { open, rm, type FileHandle } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createChunkWriter } from "../chunk-writer.ts";
 import { isDiskFull } from "../system-errors.ts";
 import { StorageError } from "../engine/database.ts";
 import type { ObjectDigests, ObjectIdentity, ObjectWriter } from "./object-store.ts";
@@ -47,12 +48,6 @@ export function createPlainWriter(
   return createWriter(deps, { place, update: () => {}, toDigests: (identity) => identity });
 }
 
-/**
- * Chunks that wait while others are being written. A fast client fills them, so that one call writes up to 512 KiB; a slow
- * one leaves none.
- */
-const WAITING_MAX = 8;
-
 async function createWriter<Digests extends ObjectIdentity>(
   { tmp, newId }: WriterDeps,
   {
@@ -67,30 +62,11 @@ async function createWriter<Digests extends ObjectIdentity>(
 ): Promise<ObjectWriter<Digests>> {
   const path = join(tmp, `object-${newId()}`);
   const handle = await open(path, "wx", 0o600).catch(failWriting);
+  const chunks = createChunkWriter(handle, 0);
   const sha256 = createHash("sha256");
   let size = 0;
   let digests: Digests | undefined;
   let state: "open" | "sealed" | "gone" = "open";
-  let waiting: Uint8Array[] = [];
-  let isWriting: Promise<void> | undefined;
-  let failure: { readonly error: unknown } | undefined;
-
-  /** Writes the waiting chunks. Never rejects: the next caller throws the failure. */
-  function flush(): void {
-    const chunks = waiting;
-    waiting = [];
-    isWriting = writeAll(handle, chunks)
-      .catch((error: unknown) => {
-        failure ??= { error };
-      })
-      .finally(() => {
-        isWriting = undefined;
-      });
-  }
-
-  function assertWritten(): void {
-    if (failure !== undefined) throw failure.error;
-  }
 
   return {
     get size() {
@@ -98,24 +74,16 @@ async function createWriter<Digests extends ObjectIdentity>(
     },
 
     async write(chunk) {
-      assertWritten();
-      waiting.push(chunk);
       size += chunk.byteLength;
-      if (isWriting === undefined) flush();
+      const written = chunks.write(chunk).catch(failWriting);
       // While the system writes, this thread hashes.
       sha256.update(chunk);
       update(chunk);
-      if (waiting.length < WAITING_MAX) return;
-      await isWriting;
-      assertWritten();
-      if (waiting.length > 0) flush();
+      await written;
     },
 
     async seal() {
-      await isWriting;
-      if (waiting.length > 0) flush();
-      await isWriting;
-      assertWritten();
+      await chunks.flush().catch(failWriting);
       await handle.sync().catch(failWriting);
       await handle.close();
       state = "sealed";
@@ -139,20 +107,6 @@ async function createWriter<Digests extends ObjectIdentity>(
       }
     },
   };
-}
-
-/** Writes chunks by as few calls as possible. */
-async function writeAll(handle: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
-  let { bytesWritten: written } = await handle.writev(chunks).catch(failWriting);
-  for (const chunk of chunks) {
-    let done = Math.min(written, chunk.byteLength);
-    written -= done;
-    // A full disk takes a part of the bytes and fails with the rest.
-    while (done < chunk.byteLength) {
-      const { bytesWritten } = await handle.write(chunk.subarray(done)).catch(failWriting);
-      done += bytesWritten;
-    }
-  }
 }
 
 /** Returns `StorageError` `full` when the disk is full, else the error unchanged. */

@@ -1,0 +1,85 @@
+import type { FileHandle } from "node:fs/promises";
+
+/** Writes chunks to an open file, one after the other. */
+export interface ChunkWriter {
+  /**
+   * Appends a chunk, which the caller must not change afterwards: it may be written later. Waits while many chunks wait.
+   * Rejects with the error of an earlier chunk.
+   */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Writes the chunks that wait. Rejects with the first error. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Chunks that wait while others are being written. A fast client fills them, so that one call writes up to 512 KiB; a slow
+ * one leaves none.
+ */
+const WAITING_MAX = 8;
+
+/** Writes from `position` on. The caller may hash a chunk while the system writes it. */
+export function createChunkWriter(file: FileHandle, position: number): ChunkWriter {
+  let end = position;
+  let waiting: Uint8Array[] = [];
+  let isWriting: Promise<void> | undefined;
+  let failure: { readonly error: unknown } | undefined;
+
+  /** Writes the waiting chunks. Never rejects: the next caller throws the failure. */
+  function start(): void {
+    const chunks = waiting;
+    waiting = [];
+    const from = end;
+    for (const { byteLength } of chunks) end += byteLength;
+    isWriting = writeAll(file, chunks, from)
+      .catch((error: unknown) => {
+        failure ??= { error };
+      })
+      .finally(() => {
+        isWriting = undefined;
+      });
+  }
+
+  function assertWritten(): void {
+    if (failure !== undefined) throw failure.error;
+  }
+
+  return {
+    async write(chunk) {
+      assertWritten();
+      waiting.push(chunk);
+      if (isWriting === undefined) start();
+      if (waiting.length < WAITING_MAX) return;
+      await isWriting;
+      assertWritten();
+      if (waiting.length > 0) start();
+    },
+
+    async flush() {
+      await isWriting;
+      assertWritten();
+      if (waiting.length > 0) start();
+      await isWriting;
+      assertWritten();
+    },
+  };
+}
+
+/** Writes chunks by as few calls as possible. */
+async function writeAll(
+  file: FileHandle,
+  chunks: readonly Uint8Array[],
+  position: number,
+): Promise<void> {
+  let { bytesWritten: written } = await file.writev(chunks, position);
+  let at = position;
+  for (const chunk of chunks) {
+    let done = Math.min(written, chunk.byteLength);
+    written -= done;
+    // A full disk takes a part of the bytes and fails with the rest.
+    while (done < chunk.byteLength) {
+      const left = chunk.byteLength - done;
+      done += (await file.write(chunk, done, left, at + done)).bytesWritten;
+    }
+    at += chunk.byteLength;
+  }
+}

@@ -1,0 +1,83 @@
+import type { FileHandle } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { createChunkWriter } from "../../../storage/chunk-writer.ts";
+
+/** A file in memory whose calls end when they are told to; `bytesMax` of one call is what a full pipe would take. */
+function createFile({ bytesMax = Infinity, error }: { bytesMax?: number; error?: Error } = {}) {
+  const bytes: number[] = [];
+  const calls: number[] = [];
+  const pending: (() => void)[] = [];
+  const put = async (chunk: Uint8Array, position: number) => {
+    const length = Math.min(chunk.byteLength, bytesMax);
+    for (let at = 0; at < length; at += 1) bytes[position + at] = chunk[at] ?? 0;
+    return { bytesWritten: length };
+  };
+  const file = {
+    async writev(chunks: readonly Uint8Array[], position: number) {
+      calls.push(chunks.length);
+      await new Promise<void>((resolve) => pending.push(resolve));
+      if (error !== undefined) throw error;
+      return put(Buffer.concat(chunks), position);
+    },
+    write: (chunk: Uint8Array, offset: number, length: number, position: number) =>
+      put(chunk.subarray(offset, offset + length), position),
+  } as unknown as FileHandle;
+  return {
+    file,
+    calls,
+    text: () => Buffer.from(bytes).toString(),
+    finish: () => pending.shift()?.(),
+  };
+}
+
+/** Whether a promise has settled after all that is ready has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}
+
+test("chunks that arrive during a write go with the next call, and a ninth waits", async () => {
+  const { file, calls, text, finish } = createFile();
+  const writer = createChunkWriter(file, 0);
+  const writes = Array.from({ length: 9 }, (_, at) => writer.write(Buffer.from(String(at))));
+  expect(await isSettled(Promise.all(writes.slice(0, 8)))).toBe(true);
+  const ninth = writes[8] ?? Promise.resolve();
+  expect(await isSettled(ninth)).toBe(false);
+  finish();
+  await ninth;
+  const flushed = writer.flush();
+  expect(await isSettled(flushed)).toBe(false);
+  finish();
+  await flushed;
+  expect(calls).toEqual([1, 8]);
+  expect(text()).toBe("012345678");
+});
+
+test("a call that takes a part of the bytes is continued where it ended", async () => {
+  const { file, text, finish } = createFile({ bytesMax: 3 });
+  const writer = createChunkWriter(file, 2);
+  await writer.write(Buffer.from("abcdefgh"));
+  await writer.write(Buffer.from("ij"));
+  await writer.write(Buffer.from("klmno"));
+  const flushed = writer.flush();
+  finish();
+  await isSettled(flushed);
+  finish();
+  await flushed;
+  expect(text()).toBe("\0\0abcdefghijklmno");
+});
+
+test("the error of a write is thrown by the next call, and by each after it", async () => {
+  const { file, finish } = createFile({ error: new Error("no room") });
+  const writer = createChunkWriter(file, 0);
+  await writer.write(Buffer.from("a"));
+  finish();
+  await expect(writer.flush()).rejects.toThrow("no room");
+  await expect(writer.write(Buffer.from("b"))).rejects.toThrow("no room");
+  await expect(writer.flush()).rejects.toThrow("no room");
+});
