@@ -187,7 +187,6 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
         if ((await partFiles.sizeOf(id)) !== session.sizeBytes) return { kind: "incomplete" };
         // The file of an upload without bytes may be missing.
         if (session.sizeBytes === 0) await partFiles.create(id);
-        if ((await partFiles.hash(id)) !== sha256) return refuseBytes(id);
         let document: VaultDocument | undefined;
         try {
           document = await store(caller, session, sha256);
@@ -207,20 +206,36 @@ export function createUploadSessions(deps: UploadSessionsDeps) {
       withSession(caller, id, () => discard(id)),
   };
 
-  /** Makes the document of a whole file and ends its upload. Undefined when the upload has ended meanwhile. */
+  /**
+   * Makes the document of a whole file and ends its upload. Undefined when the upload has ended meanwhile. Throws
+   * `BytesChanged` for bytes of another hash.
+   */
   async function store(
     caller: VaultCaller,
     { id, userId, filename, contentType, sizeBytes }: UploadSession,
     sha256: string,
   ): Promise<VaultDocument | undefined> {
-    await using owner = createOwner();
-    const content = toVerified(owner.own(await partFiles.open(id)), sha256);
     const file = { id, userId, filename, contentType, sizeBytes, sha256 };
     const take = (tx: Transaction) => deleteSession(tx, id);
     const backend = await records.findBackend(userId);
-    if (backend !== INTERNAL_BACKEND)
+    // A provider gets no byte of a wrong file.
+    if (backend !== INTERNAL_BACKEND && (await partFiles.hash(id)) !== sha256)
+      throw new BytesChanged();
+    await using owner = createOwner();
+    const bytes = owner.own(await partFiles.open(id));
+    if (backend !== INTERNAL_BACKEND) {
+      const content = toVerified(bytes, sha256);
       return await records.store(caller, backend, { ...file, content }, take);
-    await writeObject(deps.store, content, () => undefined);
+    }
+    // Hashed once, while it is copied.
+    await writeObject(
+      deps.store,
+      bytes,
+      () => undefined,
+      (found) => {
+        if (found.sha256 !== sha256) throw new BytesChanged();
+      },
+    );
     return await db.transaction(async (tx) =>
       (await take(tx)) ? records.record(tx, caller, { ...file, ...INTERNAL }) : undefined,
     );

