@@ -14,8 +14,8 @@ const LARGE_BYTES = 512 * 1024;
 const LARGE_MAX = 32;
 /** further transfers get small ones, so that many clients do not fill the memory. */
 const SMALL_BYTES = 64 * 1024;
-/** Idle buffers kept of each size. */
-const IDLE_MAX = 16;
+/** Idle buffers kept of each size: all large ones. Those that are dropped and allocated again wait for the garbage collector. */
+const IDLE_MAX = LARGE_MAX;
 /** Buffers of one transfer: one is read while the other is sent to the client. */
 const PER_TRANSFER = 2;
 
@@ -42,6 +42,9 @@ export function createBufferPool() {
     },
   };
 }
+
+/** The buffers of all files that this process sends: 16 MiB of large ones. */
+export const sharedBuffers = createBufferPool();
 
 /** Called with each chunk before it is written. If it throws, the chunk is not written and the pump rejects. */
 export type CheckChunk = (chunk: Uint8Array, isLast: boolean) => Promise<void> | void;

@@ -5,7 +5,7 @@ import type { CacheEntry } from "../tables/vault/cache.ts";
 import type { Span } from "./fill.ts";
 import { toFingerprint, type CacheFiles } from "./cache-files.ts";
 import type { CacheIndex } from "./cache-index.ts";
-import { createBufferPool, pump } from "../pump.ts";
+import { pump, sharedBuffers } from "../pump.ts";
 
 /** Bytes that are ready to be sent. The caller calls `release` exactly once, when it no longer needs them. */
 export interface CachedBytes {
@@ -47,7 +47,6 @@ export function createCacheHits(options: CacheHitsOptions) {
   const { files, index, memory, clock } = options;
   const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
   const checking = new Map<string, Promise<string>>();
-  const buffers = createBufferPool();
 
   function remember(key: string, fingerprint: string): void {
     checked.delete(key);
@@ -104,7 +103,7 @@ export function createCacheHits(options: CacheHitsOptions) {
     return {
       size: entry.size,
       buffer: undefined,
-      send: (span = whole, to: Writable) => pump(handle, span, to, buffers),
+      send: (span = whole, to: Writable) => pump(handle, span, to, sharedBuffers),
       open: async (span = whole) => openSpan(handle, span),
       release: () => {
         index.unpin(entry.key);

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
 import { createOwner } from "../owner.ts";
-import { createBufferPool, pump } from "../pump.ts";
+import { pump, sharedBuffers } from "../pump.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, createPlainWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -53,7 +53,6 @@ const QUARANTINE = "quarantine";
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
   const { folder, tmp, newId, clock, onDamaged } = deps;
   const { withLocks } = createLocks();
-  const buffers = createBufferPool();
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   async function openCopy(
@@ -75,7 +74,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     return {
       id: toCopyId(found),
       stream,
-      sendTo: (to, check) => pump(handle, span, to, buffers, check),
+      sendTo: (to, check) => pump(handle, span, to, sharedBuffers, check),
     };
   }
 

@@ -1,7 +1,7 @@
 import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
-import { createBufferPool, pump } from "../../pump.ts";
+import { pump, sharedBuffers } from "../../pump.ts";
 import { createOwner } from "../../owner.ts";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
@@ -77,9 +77,6 @@ export function streamOf(
   return stream;
 }
 
-/** Buffers of all local folders. */
-const buffers = createBufferPool();
-
 /** Writes the bytes of `range` to `to`, with the same check as `streamOf`. The caller closes the file. */
 export async function sendTo(
   { handle, stats }: Opened,
@@ -87,7 +84,7 @@ export async function sendTo(
   to: Writable,
 ): Promise<void> {
   const lastStart = Math.max(range.start, range.end + 1 - READ_BYTES);
-  await pump(handle, { start: range.start, end: lastStart - 1 }, to, buffers);
+  await pump(handle, { start: range.start, end: lastStart - 1 }, to, sharedBuffers);
   const last = Buffer.allocUnsafe(range.end + 1 - lastStart);
   let filled = 0;
   while (filled < last.length) {

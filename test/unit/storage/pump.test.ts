@@ -85,6 +85,9 @@ describe("a file that is pumped", () => {
     for (const buffer of taken) pool.give(buffer, buffer !== first);
     const again = Array.from({ length: 100 }, () => pool.take());
     expect(again).toContain(second);
+    // All large ones, which are taken first: those that are dropped stay in memory until garbage is collected.
+    const large = taken.filter(({ length }) => length > 64 * 1024);
+    expect(again.filter((buffer) => large.includes(buffer))).toHaveLength(large.length - 1);
     // A reader may still use it.
     expect(again).not.toContain(first);
     expect(again.reduce((sum, { length }) => sum + length, 0)).toBe(bytes);
