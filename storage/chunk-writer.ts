@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 
 /** Writes chunks to an open file, one after the other. */
-export interface ChunkWriter {
+interface ChunkWriter {
   /**
    * Appends a chunk, which the caller must not change afterwards: it may be written later. Waits while many chunks wait.
    * Rejects with the error of an earlier chunk.
