@@ -1,24 +1,16 @@
 import type { FileHandle } from "node:fs/promises";
 
-/** Writes chunks to an open file, one after the other. */
-interface ChunkWriter {
-  /**
-   * Appends a chunk, which the caller must not change afterwards: it may be written later. Waits while many chunks wait.
-   * Rejects with the error of an earlier chunk.
-   */
-  write(chunk: Uint8Array): Promise<void>;
-  /** Writes the chunks that wait. Rejects with the first error. */
-  flush(): Promise<void>;
-}
-
 /**
  * Chunks that wait while others are being written. A fast client fills them, so that one call writes up to 512 KiB; a slow
  * one leaves none.
  */
 const WAITING_MAX = 8;
 
-/** Writes from `position` on. The caller may hash a chunk while the system writes it. */
-export function createChunkWriter(file: FileHandle, position: number): ChunkWriter {
+/**
+ * Writes chunks to an open file, one after the other, from `position` on. The caller may hash a chunk while the system writes
+ * it.
+ */
+export function createChunkWriter(file: FileHandle, position: number) {
   let end = position;
   let waiting: Uint8Array[] = [];
   let isWriting: Promise<void> | undefined;
@@ -44,7 +36,11 @@ export function createChunkWriter(file: FileHandle, position: number): ChunkWrit
   }
 
   return {
-    async write(chunk) {
+    /**
+     * Appends a chunk, which the caller must not change afterwards: it may be written later. Waits while many chunks wait.
+     * Rejects with the error of an earlier chunk.
+     */
+    async write(chunk: Uint8Array): Promise<void> {
       assertWritten();
       waiting.push(chunk);
       if (isWriting === undefined) start();
@@ -54,7 +50,8 @@ export function createChunkWriter(file: FileHandle, position: number): ChunkWrit
       if (waiting.length > 0) start();
     },
 
-    async flush() {
+    /** Writes the chunks that wait. Rejects with the first error. */
+    async flush(): Promise<void> {
       await isWriting;
       assertWritten();
       if (waiting.length > 0) start();
