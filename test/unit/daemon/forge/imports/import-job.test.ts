@@ -91,7 +91,6 @@ async function open(
       db,
       git: {} as Git,
       runInFolder: (async () => ["v1", "v2", "v3"].map((id) => ({ id }))) as never,
-      store: {} as ObjectStore,
       fetchFile,
       newUuid: () => `asset-${now}`,
       uploadBytesMax: 1_000,
