@@ -159,6 +159,8 @@ test("--watch follows both sides, survives a killed daemon and ends at Ctrl-C", 
     port: Number(new URL(url).port),
   });
   await expect.poll(() => textAt(there("third")), wait).toBe("third");
+  // The storage has the file before the command has the answer.
+  await expect.poll(() => output, wait).toContain('"third"');
   child.kill("SIGINT");
   expect(await ended).toBe(130);
   const rows = output
