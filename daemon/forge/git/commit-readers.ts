@@ -102,7 +102,8 @@ function toPaths({ commits, total }: PushCommits): readonly string[] | undefined
 }
 
 /**
- * Finds a commit by branch, tag, full ref or id. A name that git would parse as another expression finds nothing.
+ * Finds a commit by a whole id, else by branch, tag or full ref, else by an abbreviated id. A name that git would parse as
+ * another expression finds nothing.
  * @throws GitError when git fails for another reason than a missing commit
  */
 export type FindCommit = (
@@ -113,13 +114,14 @@ export type FindCommit = (
 export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommit {
   return async (repository, name) => {
     const isId = /^[0-9a-f]{4,64}$/i.test(name);
+    const isWhole = isId && [40, 64].includes(name.length);
     if (!isId && !isRefName(name)) return undefined;
     const directory = await locate(repository);
     if (directory === undefined) return undefined;
     return unlessMissing(async () => {
       const isRef = /^refs\/(?:heads|tags)\//.test(name);
       const short = isRef ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`];
-      for (const full of [...short, ...(isId ? [name] : [])]) {
+      for (const full of isWhole ? [name, ...short] : [...short, ...(isId ? [name] : [])]) {
         const id = await findCommitId(git, directory, full);
         if (id !== undefined) return (await readCommits(git, directory, [id], 1))[0];
       }

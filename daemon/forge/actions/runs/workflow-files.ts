@@ -1,5 +1,5 @@
 import type { Database } from "../../../../storage/engine/database.ts";
-import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
+import { type FolderFile, readFirstFolderFiles } from "../../../../storage/git/folder-files.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { followMoves } from "../../git/run-in-folder.ts";
@@ -41,19 +41,16 @@ async function readFiles(
   repository: ForgeRepository,
   commit: string,
 ): Promise<WorkflowFiles> {
-  const directory = await locate(repository);
-  for (const folder of FOLDERS) {
-    const limits = { filesMax: FILES_MAX + 1, bytesMax: WORKFLOW_BYTES_MAX };
-    const files = await readFolderFiles(git, directory, {
-      commit,
-      folder,
-      name: /^[^/]+\.ya?ml$/i,
-      ...limits,
-    });
-    if (files.length > 0)
-      return { folder, files: files.slice(0, FILES_MAX), beyond: files[FILES_MAX]?.name };
-  }
-  return { folder: FOLDERS[0], files: [], beyond: undefined };
+  const found = await readFirstFolderFiles(git, await locate(repository), {
+    commit,
+    folders: FOLDERS,
+    name: /^[^/]+\.ya?ml$/i,
+    filesMax: FILES_MAX + 1,
+    bytesMax: WORKFLOW_BYTES_MAX,
+  });
+  if (found === undefined) return { folder: FOLDERS[0], files: [], beyond: undefined };
+  const { folder, files } = found;
+  return { folder, files: files.slice(0, FILES_MAX), beyond: files[FILES_MAX]?.name };
 }
 
 /** Returns why the first file beyond the maximum does not run. */
