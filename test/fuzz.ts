@@ -1,5 +1,6 @@
 // `npm run fuzz`: the test of all operations by requests made from the contract, with many more requests than `npm test`
 // sends. `npm run fuzz -- --requests 1000000 --minutes 20 --seed 7` sends as many as it can in that time.
+// It prints each finding and the slowest request as it goes, so that a run may be stopped.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 
