@@ -49,7 +49,7 @@ export async function inspectRepository(
     if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
     const refs = await resolveRefs(git, directory, walk.refs);
     if (refs.kind === "unresolved") return { kind: "unusable", reason: refs.reason };
-    const fault = await findObjectFault(git, directory);
+    const fault = await findObjectFault(git, directory, walk.names);
     if (fault !== undefined) return { kind: "unusable", reason: fault };
     return {
       kind: "repository",
@@ -70,12 +70,24 @@ const FSCK_MS = 10 * 60_000;
 
 /**
  * Returns why a push would not bring one of the objects, such as a tree with a file `.git` or a `.gitmodules` that runs a
- * program in a clone. Missing objects are no fault: the refs were resolved. @throws GitError
+ * program in a clone. Missing objects are no fault: the refs were resolved. Reads the commits without a commit-graph, which is
+ * neither checked nor needed: the caller removes it. @throws GitError
  */
-async function findObjectFault(git: Git, directory: string): Promise<string | undefined> {
+async function findObjectFault(
+  git: Git,
+  directory: string,
+  names: ReadonlySet<string>,
+): Promise<string | undefined> {
   const words = ["fsck", "--full", "--strict", "--no-dangling", "--no-progress"];
+  const hasIndexOfPacks = [...names].some((name) => name.startsWith(INDEX_OF_PACKS));
+  // With these settings git starts a process for each of the two, whether it exists or not.
+  const config = {
+    ...fsckConfig,
+    "core.commitGraph": "false",
+    "core.multiPackIndex": String(hasIndexOfPacks),
+  };
   try {
-    await git.run(words, { directory, config: fsckConfig, timeoutMs: FSCK_MS });
+    await git.run(words, { directory, config, timeoutMs: FSCK_MS });
     return undefined;
   } catch (error) {
     if (!(error instanceof GitError) || error.code !== "failed") throw error;
@@ -87,6 +99,9 @@ async function findObjectFault(git: Git, directory: string): Promise<string | un
     return isFault ? "git finds a fault in its objects" : undefined;
   }
 }
+
+/** The file, or folder, in which git finds the objects of several packs. */
+const INDEX_OF_PACKS = "objects/pack/multi-pack-index";
 
 /** Bits of the exit code of `git fsck`: a damaged object, and a failure of git itself. */
 const FSCK_OBJECT = 1;

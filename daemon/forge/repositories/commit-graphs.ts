@@ -41,8 +41,6 @@ const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() }
 const WRITE = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
 /** Adds a file for a few new commits; git merges the files when there are many. */
 const ADD = [...WRITE, "--split"];
-/** Replaces all files. */
-const REPLACE = [...WRITE, "--split=replace"];
 
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
 export function createCommitGraphs(deps: CommitGraphDeps) {
@@ -79,7 +77,7 @@ export function createCommitGraphs(deps: CommitGraphDeps) {
       },
     } satisfies JobKind,
 
-    /** Removes the graph that an adopted folder may have without changed paths. The job writes another. */
+    /** Removes the graph of a folder that is adopted: it may have no changed paths, or be damaged. The job writes another. */
     async remove(directory: string): Promise<void> {
       const info = join(directory, "objects/info");
       await rm(join(info, "commit-graph"), { force: true });
@@ -87,11 +85,11 @@ export function createCommitGraphs(deps: CommitGraphDeps) {
     },
 
     /**
-     * Writes the graph of a folder that is adopted, in place of the one that it may have without changed paths. Ends
-     * after 20 s, or when git finds a fault in the folder: then the job writes the graph, or reports the fault.
+     * Writes the graph of a folder that is adopted. Ends after 20 s, or when git finds a fault in the folder: then the job
+     * writes the graph, or reports the fault.
      */
     writeFirst: (directory: string): Promise<void> =>
-      unlessGitFails(git.run(REPLACE, { directory, timeoutMs: ADOPTION_TIMEOUT_MS })),
+      unlessGitFails(git.run(ADD, { directory, timeoutMs: ADOPTION_TIMEOUT_MS })),
 
     /** Searches the last commits of the top folder for at most 20 s. */
     searchFirst: (repository: ForgeRepository, directory: string): Promise<void> =>

@@ -116,7 +116,8 @@ export function createUnadopted(deps: UnadoptedDeps) {
     const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
     if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
     const isLarge = found.sizeKib > LARGE_KIB;
-    await (isLarge ? commitGraphs.writeFirst(directory) : commitGraphs.remove(directory));
+    await commitGraphs.remove(directory);
+    if (isLarge) await commitGraphs.writeFirst(directory);
     const repository = await record(owner.id, actor, {
       name,
       description: "",

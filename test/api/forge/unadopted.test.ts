@@ -150,15 +150,15 @@ describe("adopting", () => {
     await forget("nora/bar");
   });
 
-  test("adoption replaces a commit-graph without changed paths: at once in a large folder, by a job in a small one", async () => {
+  test("adoption replaces a commit-graph that is damaged or has no changed paths: at once in a large folder, by a job in a small one", async () => {
     const large = await put("mira/large.git");
     await writeFile(join(git.folder, "random"), randomBytes(5 * 1024 * 1024));
     await git.run("-C", large, "hash-object", "-w", join(git.folder, "random"));
     const small = await put("mira/small.git");
     const chainOf = (folder: string) =>
       readFile(join(folder, "objects/info/commit-graphs/commit-graph-chain"), "utf8");
-    for (const folder of [large, small])
-      await git.run("-C", folder, "commit-graph", "write", "--reachable");
+    await git.run("-C", large, "commit-graph", "write", "--reachable");
+    await writeFile(join(small, "objects/info/commit-graph"), "damaged");
     expect((await adopt("mira/large")).status).toBe(204);
     await chainOf(large);
     expect((await adopt("mira/small")).status).toBe(204);
