@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -165,10 +165,18 @@ withDatabaseFile(
   async () => {
     const started = await start("earlier", { "ready.yml": READY, "any.yml": on("any", "issues") });
     await started.repository.waitForRuns(1);
-    const database = new DatabaseSync(join(daemon.home, "croft.db"), { timeout: 10_000 });
-    database.exec("DELETE FROM forge_action_events");
-    database.exec(readFileSync("storage/migrations/0041_forge_action_triggers.sql", "utf8"));
-    database.close();
+    // From another process: locks are those of processes, and a second SQLite in this one takes the log for unused.
+    const forget = `
+      const database = new (require("node:sqlite").DatabaseSync)(process.argv[1], { timeout: 10_000 });
+      database.exec("DELETE FROM forge_action_events");
+      database.exec(require("node:fs").readFileSync(process.argv[2], "utf8"));
+      database.close();
+    `;
+    const files = [
+      join(daemon.home, "croft.db"),
+      "storage/migrations/0041_forge_action_triggers.sql",
+    ];
+    await promisify(execFile)(process.execPath, ["-e", forget, ...files]);
     await waitForIssueRun(started, "any.yml");
   },
   60_000,
