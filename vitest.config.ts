@@ -16,6 +16,9 @@ const compiled = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "compiled"),
 };
 
+/** For layers whose daemons render pages: the functions of React for development take three times as long. */
+const production = { ...compiled, NODE_ENV: "production" };
+
 /**
  * Files of a process of their own: some replace a module of Node, which in a shared process other files have loaded already,
  * one counts the blocks of code that run, which V8 does exactly only for functions compiled after the counting began, one
@@ -68,14 +71,16 @@ export default defineConfig({
       layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], usualLimitMs, {
         isolate: false,
         exclude: [...isolated, ...ofDatabaseFile],
-        // The functions of React for development take three times as long.
-        env: { ...compiled, NODE_ENV: "production" },
+        env: production,
       }),
       layer("property", ["test/property/**/*.test.ts"], 3 * oneMinuteMs, {
         isolate: false,
         env: compiled,
       }),
-      layer("browser", ["test/browser/**/*.test.ts"], usualLimitMs, { env: compiled }),
+      layer("browser", ["test/browser/**/*.test.ts"], usualLimitMs, {
+        isolate: false,
+        env: production,
+      }),
       layer("cli", ["test/cli/**/*.test.{ts,tsx}"], usualLimitMs, { isolate: false }),
       layer("e2e", ["test/e2e/**/*.test.ts"], 5 * oneMinuteMs),
       // Not part of `npm test`: it needs dist/croft, which takes longer to build than most of the suite to run.
