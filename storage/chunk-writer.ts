@@ -16,7 +16,7 @@ export function createChunkWriter(file: FileHandle, position: number) {
   let isWriting: Promise<void> | undefined;
   let failure: { readonly error: unknown } | undefined;
 
-  /** Writes the waiting chunks. Never rejects: the next caller throws the failure. */
+  /** Writes the waiting chunks, and those that arrive meanwhile. Never rejects: the next caller throws the failure. */
   function start(): void {
     const chunks = waiting;
     waiting = [];
@@ -26,8 +26,10 @@ export function createChunkWriter(file: FileHandle, position: number) {
       .catch((error: unknown) => {
         failure ??= { error };
       })
-      .finally(() => {
+      .then(() => {
         isWriting = undefined;
+        // A client that stalls sends no chunk that would have them written.
+        if (waiting.length > 0 && failure === undefined) start();
       });
   }
 
@@ -47,15 +49,11 @@ export function createChunkWriter(file: FileHandle, position: number) {
       if (waiting.length < WAITING_MAX) return;
       await isWriting;
       assertWritten();
-      if (waiting.length > 0) start();
     },
 
     /** Writes the chunks that wait. Rejects with the first error. */
     async flush(): Promise<void> {
-      await isWriting;
-      assertWritten();
-      if (waiting.length > 0) start();
-      await isWriting;
+      while (isWriting !== undefined) await isWriting;
       assertWritten();
     },
   };

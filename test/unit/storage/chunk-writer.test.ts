@@ -58,6 +58,18 @@ test("chunks that arrive during a write go with the next call, and a ninth waits
   expect(text()).toBe("012345678");
 });
 
+test("chunks that arrived during a write are written when it ends, without another call", async () => {
+  const { file, calls, text, finish } = createFile();
+  const writer = createChunkWriter(file, 0);
+  for (const chunk of ["a", "b", "c"]) await writer.write(Buffer.from(chunk));
+  finish();
+  await isSettled(Promise.resolve());
+  expect(calls).toEqual([1, 2]);
+  finish();
+  await isSettled(Promise.resolve());
+  expect(text()).toBe("abc");
+});
+
 test("a call that takes a part of the bytes is continued where it ended", async () => {
   const { file, text, finish } = createFile({ bytesMax: 3 });
   const writer = createChunkWriter(file, 2);
