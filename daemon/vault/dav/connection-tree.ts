@@ -103,6 +103,10 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
             ? exists()
             : fromFailure(created);
         },
+        async removeIfEmpty() {
+          if (item === undefined) throw new DavRefusal(403, CONNECTION_STAYS);
+          return removeIfEmpty(item);
+        },
         ...(used === undefined || total === undefined
           ? {}
           : { quota: async () => ({ used, free: Math.max(0, total - used) }) }),
@@ -145,7 +149,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
         const page = await listings.browse(caller, connectionId, request);
         // Files that are missing in an old list would look deleted.
         if (page.state.refreshState === "failed")
-          throw fromFailure({ kind: "offline", sent: true });
+          throw unreachable();
         yield page.items.map(toResource);
         after = page.next;
       } while (after !== undefined);
@@ -187,7 +191,21 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       return orThrow(await change(current));
     }
 
-    async function move(item: CloudItem, to: DavPath, onlyThis: boolean): Promise<void> {
+    /** Deletes a folder in which the storage shows nothing; where its version changes with its children, none gets lost. */
+    async function removeIfEmpty({ parentRef, name }: CloudItem): Promise<boolean> {
+      if (!(await listings.relist(connection, parentRef))) throw unreachable();
+      const current = await listings.find(caller, connectionId, { parentRef, name });
+      // A storage whose folders are only names has lost it with the last file.
+      if (current === undefined) return true;
+      if (current.kind !== "folder") return false;
+      const id = current.providerItemId;
+      if (!(await listings.relist(connection, id))) throw unreachable();
+      for await (const page of list(id)) if (page.length > 0) return false;
+      orThrow(await changes.delete(caller, toPlace(id), { ifMatch: current.etag }));
+      return true;
+    }
+
+    async function move(item: CloudItem, to: DavPath, onlyThis: boolean): Promise<undefined> {
       const target = await findFolderRef(to.slice(0, -1));
       const name = to.at(-1) ?? "";
       const rename = (id: string, newName: string) =>
@@ -198,7 +216,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
           : onCurrent(item, ({ providerItemId }) => rename(providerItemId, newName));
       if (target === item.parentRef) {
         await renameSeen(name);
-        return;
+        return undefined;
       }
       // A storage moves and renames in two steps. The name between them must be free in both folders.
       const between = await findNameBetween(item, target, name);
@@ -211,6 +229,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
         await undoMove(item, target, between);
         throw error;
       }
+      return undefined;
     }
 
     /** Returns an item to its folder and name after a move of which one step failed, as far as the storage lets it. */
@@ -254,6 +273,8 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
     return toFolder("", undefined);
   };
 }
+
+const unreachable = () => fromFailure({ kind: "offline", sent: true });
 
 const CONNECTION_STAYS =
   'This is a whole connection. "croft vault connection" renames and deletes connections.';

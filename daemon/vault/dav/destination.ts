@@ -1,10 +1,10 @@
 import { markName } from "../../../storage/cloud/outcomes.ts";
 import type { DavContext } from "./context.ts";
-import { copyTo } from "./copying.ts";
+import { copyTo, RemovalFailed, removeCopied } from "./copying.ts";
 import { DavRefusal, toDavRefusal } from "./refusals.ts";
 import type { Found } from "./spaces.ts";
 import type { DavPath } from "./target.ts";
-import type { DavFolder, DavResource } from "./tree.ts";
+import type { DavFolder, DavResource, Undo } from "./tree.ts";
 
 /** A destination with the folder that it is in. */
 export type Destination = Found & { readonly folder: DavFolder };
@@ -13,31 +13,65 @@ export type Destination = Found & { readonly folder: DavFolder };
  * Runs `work`, which creates the destination, over what is there. The old destination gets another name in its folder first,
  * goes to the trash after `work` has succeeded, and gets its name back when it fails. So it is never lost: after a
  * crash, or when it cannot be put back, it is under the other name. Refuses with 412 when it is no longer the version that
- * was found.
+ * was found. Where both may have the name at the same time, `work` may return a function that undoes it.
  */
 export async function overDestination(
   context: DavContext,
   target: Destination,
-  work: () => Promise<void>,
+  work: () => Promise<Undo | void>,
 ): Promise<void> {
   const { resource: before } = target;
-  if (before === undefined) return work();
-  if (before.sharesName === true) {
+  if (before === undefined) {
     await work();
-    return before.remove(true);
+    return;
   }
+  if (before.sharesName === true) return removeAfter(before, work);
   const aside = toAsidePath(target.path, context.newId());
   const { move } = before;
-  // A copy that fails leaves the destination as it is.
-  if (move === undefined) await copyTo(context, before, toCopyPlace(target, aside), true);
+  if (move === undefined) await copyAside(context, target, before, aside);
   try {
-    await (move === undefined ? before.remove(true) : move(aside.slice(1), true));
+    await move?.(aside.slice(1), true);
     await work();
   } catch (error) {
     await putBack(context, target, aside, error);
     throw error;
   }
   await removeAside(context, aside);
+}
+
+async function removeAfter(before: DavResource, work: () => Promise<Undo | void>): Promise<void> {
+  const undo = await work();
+  try {
+    await before.remove(true);
+  } catch (error) {
+    await undo?.();
+    throw error;
+  }
+}
+
+/** Statuses of refusals after which a storage has changed nothing. */
+const UNCHANGED: ReadonlySet<number | undefined> = new Set([403, 412, 423]);
+
+/**
+ * Gives the destination the other name by a copy and a deletion of what was copied. When nothing could be deleted, the copy
+ * is deleted again. When a part was deleted, the copy is all of it, and stays.
+ */
+async function copyAside(
+  context: DavContext,
+  target: Destination,
+  before: DavResource,
+  aside: DavPath,
+): Promise<void> {
+  const copied = await copyTo(context, before, toCopyPlace(target, aside), true);
+  try {
+    await removeCopied(copied);
+  } catch (error) {
+    const { removed, cause } = error instanceof RemovalFailed ? error : { removed: 1, cause: error };
+    if (removed > 0 || !UNCHANGED.has(toDavRefusal(cause)?.status))
+      await putBack(context, target, aside, cause);
+    else await removeAside(context, aside);
+    throw cause;
+  }
 }
 
 /**
@@ -66,7 +100,8 @@ async function putBack(
 async function removeAside(context: DavContext, aside: DavPath): Promise<void> {
   try {
     const { resource } = await context.tree.find(aside);
-    await resource?.remove(true);
+    if (resource?.kind === "folder" && resource.discard !== undefined) await resource.discard();
+    else await resource?.remove(true);
   } catch (error) {
     context.log.warn(
       { err: error },
@@ -81,9 +116,9 @@ async function rename(
   resource: DavResource,
   { folder, path }: Pick<Destination, "folder" | "path">,
 ): Promise<void> {
-  if (resource.move !== undefined) return resource.move(path.slice(1));
-  await copyTo(context, resource, toCopyPlace({ folder }, path), true);
-  await resource.remove();
+  if (resource.move === undefined)
+    await removeCopied(await copyTo(context, resource, toCopyPlace({ folder }, path), true));
+  else await resource.move(path.slice(1));
 }
 
 const toCopyPlace = ({ folder }: Pick<Destination, "folder">, path: DavPath) => ({

@@ -6,6 +6,7 @@ import {
 import {
   findDocumentByName,
   listDocumentsByName,
+  type DocumentsOf,
   type NameCursor,
 } from "../../../storage/tables/vault/documents/names.ts";
 import {
@@ -31,11 +32,12 @@ import {
   type DavResource,
   splitExtension,
   toSegments,
+  type Undo,
 } from "./tree.ts";
 
 export interface DocumentTreeDeps {
   readonly db: Database;
-  readonly documents: Pick<Documents, "content" | "find" | "update">;
+  readonly documents: Pick<Documents, "content" | "find" | "update" | "withTopics">;
   readonly uploads: Pick<DocumentUploads, "upload">;
   readonly trash: Pick<DocumentTrash, "remove">;
   readonly versions: Pick<DocumentVersions, "replace">;
@@ -120,6 +122,18 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
           for await (const page of list(of, topic)) for (const file of page) await file.remove();
           await topics.remove(caller, topic.id);
         },
+        async removeIfEmpty() {
+          if (topic === undefined) throw new DavRefusal(403, FIXED);
+          return topics.remove(caller, topic.id, { isKeptWithDocuments: true });
+        },
+        async discard() {
+          if (topic === undefined) throw new DavRefusal(403, FIXED);
+          // A document that has other topics is in their folders too, and loses this one only.
+          for await (const page of listDocuments(of))
+            for (const { document, topics: had } of await documents.withTopics(page))
+              if (had.length === 1) await toFile(document, document.filename, topic).remove(true);
+          await topics.remove(caller, topic.id);
+        },
         async move(to) {
           if (topic === undefined) throw new DavRefusal(403, FIXED);
           const [folder, next, ...more] = to;
@@ -127,6 +141,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
             throw new DavRefusal(403, FLAT);
           if (topic.userId === undefined) throw new DavRefusal(403, SYSTEM_TOPIC);
           await topics.update(caller, topic.id, { name: next });
+          return undefined;
         },
       };
     }
@@ -171,15 +186,13 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
     }
 
     async function* list(
-      of: { readonly userId: typeof userId; readonly topicId: string | undefined },
+      of: DocumentsOf,
       topic: VaultTopic | undefined,
     ): AsyncGenerator<readonly DavResource[]> {
-      let after: NameCursor | undefined;
       // The names of the documents before whose names are equal but for the case.
       let key = "";
       let seen = new Set<string>();
-      for (;;) {
-        const page = await listDocumentsByName(db, of, { after, limit: PAGE });
+      for await (const page of listDocuments(of))
         yield page.map((document) => {
           const { filename } = document;
           const own = toNameKey(filename);
@@ -188,6 +201,13 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
           seen.add(filename);
           return toFile(document, isFirst ? filename : toOtherName(document), topic);
         });
+    }
+
+    async function* listDocuments(of: DocumentsOf): AsyncGenerator<readonly VaultDocument[]> {
+      let after: NameCursor | undefined;
+      for (;;) {
+        const page = await listDocumentsByName(db, of, { after, limit: PAGE });
+        yield page;
         if (page.length < PAGE) return;
         after = page.at(-1);
       }
@@ -198,7 +218,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       { id, filename }: VaultDocument,
       from: { readonly name: string; readonly topic: VaultTopic | undefined },
       to: DavPath,
-    ): Promise<void> {
+    ): Promise<Undo> {
       const target = await findFolder(to.slice(0, -1));
       const name = to.at(-1) ?? "";
       const { topics: had } = await documents.find(caller, id);
@@ -209,6 +229,9 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         filename: name === from.name ? filename : toFilename(name),
         topics: [...new Set(next)],
       });
+      return async () => {
+        await documents.update(caller, id, { filename, topics: had });
+      };
     }
 
     async function findFolder(path: DavPath): Promise<{ readonly topic: VaultTopic | undefined }> {
@@ -237,6 +260,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         await topics.create(caller, { name, description: "" }, "caller");
       },
       remove: refuse(FIXED),
+      removeIfEmpty: refuse(FIXED),
       move: refuse(FIXED),
     };
     const folders = [toFolder(ALL, undefined), topicsFolder];
@@ -251,6 +275,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       createFile: refuse("Documents are stored in all, or in the folder of a topic."),
       createFolder: refuse("Folders are created in topics only: each is a topic."),
       remove: refuse(FIXED),
+      removeIfEmpty: refuse(FIXED),
       move: refuse(FIXED),
     };
   };

@@ -57,9 +57,10 @@ export const propfind: DavMethod = async (context) => {
   };
   try {
     await pipeline(Readable.from(rest()), response);
-  } catch {
-    // The client has left, or a later part failed: it sees a response that is cut short.
+  } catch (error) {
+    // A response that ended here would say that there is nothing else: the connection breaks instead.
     response.destroy();
+    throw error;
   }
   return 207;
 };
@@ -72,25 +73,28 @@ async function* writeAll(
 ): AsyncGenerator<string> {
   const { found } = context;
   const write = await createWriter(context, request);
+  const pages = isDeep && resource.kind === "folder" ? resource.list() : NO_PAGES;
+  const listing = pages[Symbol.asyncIterator]();
+  // Listed before the head is sent: most storages that fail do so here.
+  let page = await listing.next();
   let head = `${XML_DECLARATION}<D:multistatus xmlns:D="DAV:">\n`;
   for await (const text of write([{ resource, path: found.path, place: found.place }])) {
     yield head + text;
     head = "";
   }
-  if (isDeep && resource.kind === "folder") {
-    for await (const page of resource.list()) {
-      const shown = page.map((each) => ({
-        resource: each,
-        path: [...found.path, each.name],
-        place: `${found.place}/${each.name}`,
-      }));
-      // Small parts, so that no page holds the event loop.
-      for (let at = 0; at < shown.length; at += PART) yield* write(shown.slice(at, at + PART));
-    }
+  for (; page.done !== true; page = await listing.next()) {
+    const shown = page.value.map((each) => ({
+      resource: each,
+      path: [...found.path, each.name],
+      place: `${found.place}/${each.name}`,
+    }));
+    // Small parts, so that no page holds the event loop.
+    for (let at = 0; at < shown.length; at += PART) yield* write(shown.slice(at, at + PART));
   }
   yield "</D:multistatus>\n";
 }
 
+const NO_PAGES: AsyncIterable<readonly DavResource[]> = (async function* () {})();
 const PART = 100;
 /** A text of this length is sent before more is made: each resource may have many locks and properties. */
 const TEXT_CHARACTERS = 64 * 1024;

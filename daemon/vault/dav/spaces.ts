@@ -53,6 +53,7 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
       createFile: refuse,
       createFolder: refuse,
       remove: refuse,
+      removeIfEmpty: refuse,
     };
 
     return {

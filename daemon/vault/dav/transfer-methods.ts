@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { assertUnlocked, type DavContext, type DavMethod, depthOf, headerOf } from "./context.ts";
-import { copyProperties, copyTo, withBytes } from "./copying.ts";
+import { copyProperties, copyTo, RemovalFailed, removeCopied, withBytes } from "./copying.ts";
 import { overDestination } from "./destination.ts";
 import { isJunk } from "./junk-files.ts";
-import { DavRefusal, noParent, notFound, preconditionFailed } from "./refusals.ts";
+import { DavRefusal, noParent, notFound, preconditionFailed, toDavRefusal } from "./refusals.ts";
 import { type Found, toWholeChange } from "./spaces.ts";
 import { isBelow, isSamePath, toNewName } from "./target.ts";
 import type { DavFolder, DavResource } from "./tree.ts";
@@ -36,9 +36,7 @@ export const move: DavMethod = async (context) => {
     const work = () => move(target.path.slice(1));
     await (isSame(source, target.resource) ? work() : overDestination(context, target, work));
   } else {
-    await copyOver(context, source, target, true);
-    // A version that came while the file was copied is not in the copy.
-    await source.remove(source.kind === "file");
+    await removeMoved(await copyOver(context, source, target, true));
   }
   await locks.removeBelow(caller.userId, found.place);
   return { status: target.resource === undefined ? 201 : 204 };
@@ -76,24 +74,48 @@ async function openTransfer(
   return { source, target: { ...target, folder } };
 }
 
-/** Copies over what is at the destination: a file gets other bytes in one step. */
+/** Deletes the source of a complete copy: what has come into it meanwhile is not in the copy, and stays. */
+async function removeMoved(copied: readonly DavResource[]): Promise<void> {
+  try {
+    await removeCopied(copied);
+  } catch (error) {
+    const cause = error instanceof RemovalFailed ? error.cause : error;
+    const refusal = toDavRefusal(cause);
+    if (refusal === undefined) throw cause;
+    const { status, message, headers } = refusal;
+    throw new DavRefusal(
+      status,
+      `${message} The copy at the destination is complete, and the source holds what was not deleted.`,
+      { cause, headers },
+    );
+  }
+}
+
+/**
+ * Copies over what is at the destination: a file gets other bytes in one step, unless it is another version by now. Returns
+ * what was copied.
+ */
 async function copyOver(
   context: DavContext,
   source: DavResource,
   target: Found & { readonly folder: DavFolder },
   isWhole: boolean,
-): Promise<void> {
+): Promise<readonly DavResource[]> {
   const { resource: before, folder } = target;
   const name = target.path.at(-1) ?? "";
   if (source.kind === "file" && before?.kind === "file") {
-    const replaced = await withBytes(source, (upload) => before.replace(upload, false));
+    const replaced = await withBytes(source, (upload) => before.replace(upload, true));
     await copyProperties(context, source, replaced);
-    return;
+    return [source];
   }
   if (source.kind === "file" && before === undefined && isJunk(name)) {
     const { junk, caller } = context;
     await withBytes(source, (upload) => junk.store(caller.userId, target.place, upload));
-    return;
+    return [source];
   }
-  await overDestination(context, target, () => copyTo(context, source, { folder, name }, isWhole));
+  let copied: readonly DavResource[] = [];
+  await overDestination(context, target, async () => {
+    copied = await copyTo(context, source, { folder, name }, isWhole);
+  });
+  return copied;
 }

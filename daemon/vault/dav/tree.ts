@@ -14,6 +14,9 @@ export interface DavUpload {
   readonly contentType: string | undefined;
 }
 
+/** Reverses a change. */
+export type Undo = () => Promise<void>;
+
 interface Common {
   readonly name: string;
   /** Epoch milliseconds. */
@@ -30,9 +33,10 @@ interface Common {
   remove(onlyThis?: boolean): Promise<void>;
   /**
    * Gives it another path in its own space, at which there is nothing. Undefined if it stays where it is: a copy and a
-   * deletion then do the same. `onlyThis` refuses with 412 when a storage has another version by now.
+   * deletion then do the same. `onlyThis` refuses with 412 when a storage has another version by now. May return a
+   * function that moves it back to where it was.
    */
-  readonly move?: ((to: DavPath, onlyThis?: boolean) => Promise<void>) | undefined;
+  readonly move?: ((to: DavPath, onlyThis?: boolean) => Promise<Undo | undefined>) | undefined;
   /** Whether another resource may have its name at the same time, so that nothing must free the name first. */
   readonly sharesName?: boolean;
 }
@@ -60,6 +64,10 @@ export interface DavFolder extends Common {
   createFile(name: string, upload: DavUpload): Promise<DavFile>;
   /** Creates a folder at a name that is free. */
   createFolder(name: string): Promise<void>;
+  /** Deletes it if there is nothing in it by now; returns whether it did. */
+  removeIfEmpty(): Promise<boolean>;
+  /** Deletes it when another folder has taken its place. Without it, `remove` does that. */
+  discard?(): Promise<void>;
   /** The bytes that are used and free in its space; undefined if unknown. */
   quota?(): Promise<{ readonly used: number; readonly free: number } | undefined>;
 }

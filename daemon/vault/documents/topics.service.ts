@@ -9,6 +9,7 @@ import {
   countTopics,
   deleteTopic,
   findTopic,
+  hasDocuments,
   insertTopic,
   listVisibleTopics,
   updateTopic,
@@ -76,12 +77,22 @@ export function createTopics({
       });
     },
 
-    async remove(caller: VaultCaller, id: string): Promise<void> {
-      await db.transaction(async (tx) => {
+    /**
+     * Deletes a topic; documents lose it. Returns false, and keeps it, when documents have it that are not in the trash and
+     * `isKeptWithDocuments` is set.
+     */
+    async remove(
+      caller: VaultCaller,
+      id: string,
+      { isKeptWithDocuments = false }: { readonly isKeptWithDocuments?: boolean } = {},
+    ): Promise<boolean> {
+      return db.transaction(async (tx) => {
         const topic = await getOwn(tx, caller, id);
+        if (isKeptWithDocuments && (await hasDocuments(tx, id))) return false;
         await deleteTopic(tx, id);
         const metadata = { name: topic.name, owner: ownerOf(topic) };
         await insertAudit(tx, toAudit(caller, "document.topic_deleted", id, metadata));
+        return true;
       });
     },
 

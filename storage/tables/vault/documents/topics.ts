@@ -59,6 +59,16 @@ export async function deleteTopic(tx: Transaction, id: string): Promise<boolean>
   return (await topics.delete(tx, { id })) > 0;
 }
 
+/** Returns whether a document that is not in the trash has the topic. */
+export async function hasDocuments(db: Queries, topicId: string): Promise<boolean> {
+  const row = await db.get(
+    `SELECT 1 FROM vault_document_topics AS link JOIN vault_documents AS document ON document.id = link.document_id
+     WHERE link.topic_id = ? AND document.trashed_at IS NULL LIMIT 1`,
+    topicId,
+  );
+  return row !== undefined;
+}
+
 /** Replaces the topics of a document, which counts as a change of it. */
 export async function setDocumentTopics(
   tx: Transaction,

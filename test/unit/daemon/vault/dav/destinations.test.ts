@@ -37,10 +37,16 @@ interface Fault {
   readonly when: "before" | "after";
 }
 
+/** What somebody else does before the next call of a verb. */
+interface Meanwhile {
+  readonly verb: (typeof VERBS)[number];
+  readonly work: (scene: { add(path: readonly string[], tree: Tree): Promise<void> }) => unknown;
+}
+
 /** A storage in memory behind WebDAV, any call of which can fail. */
 async function openScene(capabilities: typeof memoryCapabilities) {
   const storage = createMemoryStorage(capabilities);
-  const faults = { calls: 0, next: undefined as Fault | undefined };
+  const faults: Faults = { calls: 0, next: undefined, meanwhile: undefined };
   const type: CloudProviderType = {
     ...storage.type,
     async connect(request, deps) {
@@ -113,6 +119,13 @@ async function openScene(capabilities: typeof memoryCapabilities) {
     return Object.fromEntries(entries);
   }
 
+  async function findFolder(below: string, [name, ...rest]: readonly string[]): Promise<string> {
+    if (name === undefined) return below;
+    const listed = await client.list({ folder: below, signal });
+    const found = listed.kind === "ok" && listed.items.find((item) => item.name === name);
+    return found ? findFolder(found.id, rest) : "";
+  }
+
   async function readFile(id: string): Promise<string> {
     const opened = await client.read({ id, signal });
     if (opened.kind !== "ok") throw new Error(opened.kind);
@@ -128,6 +141,7 @@ async function openScene(capabilities: typeof memoryCapabilities) {
     async run(
       { method, from, to, tree, destination }: Scenario,
       fault?: Fault,
+      meanwhile?: Meanwhile,
     ): Promise<{ status: number; text: string; after: Tree; calls: number }> {
       const name = `run${(runs += 1)}`;
       await add("", { [name]: tree });
@@ -141,6 +155,13 @@ async function openScene(capabilities: typeof memoryCapabilities) {
       const target = destination ?? ["Memory", name, ...to];
       await opened.find(target);
       Object.assign(faults, { calls: 0, next: fault });
+      faults.meanwhile = meanwhile && {
+        verb: meanwhile.verb,
+        work: () =>
+          meanwhile.work({
+            add: async (path, added) => add(await findFolder(folder.id, path), added),
+          }),
+      };
       const context = {
         ...deps,
         junk,
@@ -179,15 +200,26 @@ async function openScene(capabilities: typeof memoryCapabilities) {
   };
 }
 
+interface Faults {
+  calls: number;
+  next: Fault | undefined;
+  meanwhile: { readonly verb: string; readonly work: () => unknown } | undefined;
+}
+
 function withFaults(
   provider: CloudProvider,
-  faults: { calls: number; readonly next: Fault | undefined },
+  faults: Faults,
 ): CloudProvider {
   const wrapped = VERBS.map((verb) => [
     verb,
     async (input: never) => {
       const fault = faults.next?.at === faults.calls ? faults.next : undefined;
       faults.calls += 1;
+      if (faults.meanwhile?.verb === verb) {
+        const { work } = faults.meanwhile;
+        faults.meanwhile = undefined;
+        await work();
+      }
       if (fault?.when === "before") return { kind: "forbidden" };
       const done = await (provider[verb] as (input: never) => Promise<unknown>)(input);
       return fault === undefined ? done : { kind: "unknown_outcome" };
@@ -331,6 +363,80 @@ test("a version that comes while a file is moved into another space stays", asyn
   };
   expect(await run(scenario)).toMatchObject({ status: 412, after: { "a.txt": "newer" } });
   expect(copied).toEqual(["copied", "copied"]);
+});
+
+describe("a storage that copies folders to move them", () => {
+  let scene: Awaited<ReturnType<typeof openScene>>;
+  beforeAll(async () => {
+    scene = await openScene(storages["that renames files only and has no trash"]);
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+  const late = (...path: readonly string[]): Meanwhile => ({
+    verb: "delete",
+    work: ({ add }) => add(path, { "late.txt": "late" }),
+  });
+  const moveFolder: Omit<Scenario, "tree"> = { method: "MOVE", from: ["source"], to: ["target"] };
+
+  test("keeps what comes into a folder while the folder is moved", async () => {
+    const inner = { "x.txt": "x" };
+    const tree = { source: { ...source, inner } };
+    expect(await scene.run({ ...moveFolder, tree }, undefined, late("source"))).toMatchObject({
+      status: 412,
+      text: expect.stringContaining("The copy at the destination is complete"),
+      after: { source: { "late.txt": "late" }, target: { ...source, inner } },
+    });
+    const deep = await scene.run({ ...moveFolder, tree }, undefined, late("source", "inner"));
+    expect(deep).toMatchObject({
+      status: 412,
+      after: { source: { inner: { "late.txt": "late" } }, target: { ...source, inner } },
+    });
+  });
+
+  test("keeps what comes into the folder at the destination, and the folder under its other name", async () => {
+    const tree = { source, target: before };
+    const { status, text, after } = await scene.run(
+      { ...moveFolder, tree },
+      undefined,
+      late("target"),
+    );
+    const [, aside = ""] = /is called "(.*)" now/.exec(text) ?? [];
+    expect([status, after]).toEqual([
+      412,
+      { source, target: { "late.txt": "late" }, [aside]: before },
+    ]);
+  });
+
+  test("leaves no copy beside a destination that is another version by now", async () => {
+    const overwritten = await scene.run(
+      { ...moveFolder, tree: { source, target: { "a.txt": "old" } } },
+      undefined,
+      { verb: "delete", work: () => scene.overwriteLast("newer") },
+    );
+    expect(overwritten).toMatchObject({ status: 412 });
+    expect(overwritten.after).toEqual({ source, target: { "a.txt": "newer" } });
+  });
+
+  test("replaces no version of a file that comes while another file is copied over it", async () => {
+    const tree = { "source.txt": "new", "target.txt": "old" };
+    const scenario: Scenario = { method: "COPY", from: ["source.txt"], to: ["target.txt"], tree };
+    const work = () => scene.overwriteLast("newer");
+    expect(await scene.run(scenario, undefined, { verb: "read", work })).toMatchObject({
+      status: 412,
+      after: { "source.txt": "new", "target.txt": "newer" },
+    });
+  });
+
+  test("deletes of a copy that fails what it has created, and not what others put beside it", async () => {
+    const scenario: Scenario = { method: "COPY", from: ["source"], to: ["target"], tree: { source } };
+    const { calls } = await scene.run(scenario);
+    const failed = await scene.run(
+      scenario,
+      { at: calls - 1, when: "before" },
+      { verb: "upload", work: ({ add }) => add(["target"], { "late.txt": "late" }) },
+    );
+    expect(failed).toMatchObject({ status: 403 });
+    expect(failed.after).toEqual({ source, target: { "late.txt": "late" } });
+  });
 });
 
 function find(tree: string | Tree | undefined, path: readonly string[]): string | Tree | undefined {
