@@ -17,7 +17,7 @@ import {
 import { isJunk } from "./junk-files.ts";
 import { isProtected, writePropstat } from "./properties.ts";
 import { DavRefusal, exists, noParent, notFound } from "./refusals.ts";
-import { toWholeChange } from "./spaces.ts";
+import { toLockPlace, toWholeChange } from "./spaces.ts";
 import { toNewName } from "./target.ts";
 import type { DavFile, DavUpload } from "./tree.ts";
 import {
@@ -59,7 +59,7 @@ export async function storeFile(context: DavContext, upload: DavUpload): Promise
   const { found, junk, caller, db } = context;
   const { resource, folder, place, path } = found;
   await assertUnlocked(context, {
-    place,
+    ...toLockPlace(found),
     isDeep: false,
     changesFolder: resource === undefined,
   });
@@ -95,7 +95,7 @@ export const mkcol: DavMethod = async (context) => {
   if (found.resource !== undefined) throw exists();
   if (found.folder === undefined) throw noParent();
   const name = toNewName(found.path);
-  await assertUnlocked(context, { place: found.place, isDeep: false, changesFolder: true });
+  await assertUnlocked(context, { ...toLockPlace(found), isDeep: false, changesFolder: true });
   await found.folder.createFolder(name);
   const created = await found.folder.find(name);
   if (created?.holder !== undefined) await deleteDavProperties(context.db, created.holder);
@@ -132,7 +132,7 @@ export const proppatch: DavMethod = async (context) => {
   const changes = toPropertyChanges(await context.readXml());
   const { resource } = found;
   if (resource === undefined) throw notFound();
-  await assertUnlocked(context, { place: found.place, isDeep: false, changesFolder: false });
+  await assertUnlocked(context, { ...toLockPlace(found), isDeep: false, changesFolder: false });
   const { holder } = resource;
   const refused = new Map<XmlName, number>();
   for (const change of changes) {

@@ -47,6 +47,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       return {
         ...toCommon(item),
         kind: "file",
+        id: item.id,
         size: item.size,
         contentType: item.contentType,
         etag: toNames({ userId: caller.userId, connectionId }, item).entityTag,
@@ -148,8 +149,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
         const request = { parentRef, after, limit: PAGE, refresh: false, name: undefined };
         const page = await listings.browse(caller, connectionId, request);
         // Files that are missing in an old list would look deleted.
-        if (page.state.refreshState === "failed")
-          throw unreachable();
+        if (page.state.refreshState === "failed") throw unreachable();
         yield page.items.map(toResource);
         after = page.next;
       } while (after !== undefined);

@@ -7,10 +7,10 @@ import type { SendBytes } from "../../http/bytes.ts";
 import type { VaultCaller } from "../caller.ts";
 import { type IfList, type IfCondition } from "./if-header.ts";
 import type { JunkFiles } from "./junk-files.ts";
-import { type ChangedPlace, covers, type DavLocks } from "./locks.service.ts";
+import type { ChangedPlace, DavLocks } from "./locks.service.ts";
 import type { ShownLock } from "./properties.ts";
 import { DavRefusal, preconditionFailed } from "./refusals.ts";
-import type { DavTree, Found } from "./spaces.ts";
+import { type DavTree, type Found, toLockPlace } from "./spaces.ts";
 import type { DavAddresses } from "./target.ts";
 import type { XmlElement } from "./xml.ts";
 
@@ -83,8 +83,7 @@ export async function assertConditions(context: DavContext): Promise<void> {
   if (!isRead && ifNoneMatch !== undefined && matches(ifNoneMatch, found, etag))
     throw preconditionFailed();
   if (context.ifLists.length === 0) return;
-  const live = await context.locks.list(context.caller.userId);
-  for (const list of context.ifLists) if (await holds(context, list, live)) return;
+  for (const list of context.ifLists) if (await holds(context, list)) return;
   throw preconditionFailed();
 }
 
@@ -101,16 +100,16 @@ export function etagOf({ resource }: Pick<Found, "resource">): string | undefine
 }
 
 async function holds(
-  { tree, found, addresses }: DavContext,
+  { tree, found, addresses, locks, caller }: DavContext,
   { tag, conditions }: IfList,
-  live: readonly DavLock[],
 ): Promise<boolean> {
   const tagged = tag === undefined ? found : await findTagged(tree, addresses, tag);
   if (tagged === undefined) return false;
+  const covering = await locks.listCovering(caller.userId, toLockPlace(tagged));
   const isTrue = ({ token, etag }: IfCondition) =>
     token === undefined
       ? etag !== undefined && etag === etagOf(tagged)
-      : live.some((lock) => lock.token === token && covers(lock, tagged.place));
+      : covering.some((lock) => lock.token === token);
   return conditions.every((condition) => isTrue(condition) !== condition.isNegated);
 }
 

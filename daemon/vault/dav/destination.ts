@@ -66,7 +66,8 @@ async function copyAside(
   try {
     await removeCopied(copied);
   } catch (error) {
-    const { removed, cause } = error instanceof RemovalFailed ? error : { removed: 1, cause: error };
+    const { removed, cause } =
+      error instanceof RemovalFailed ? error : { removed: 1, cause: error };
     if (removed > 0 || !UNCHANGED.has(toDavRefusal(cause)?.status))
       await putBack(context, target, aside, cause);
     else await removeAside(context, aside);

@@ -24,6 +24,7 @@ import type { Topics } from "../documents/topics.service.ts";
 import type { DocumentTrash } from "../documents/trash.service.ts";
 import type { DocumentUploads } from "../documents/uploads.service.ts";
 import type { DocumentVersions } from "../documents/versions.service.ts";
+import { ALL, nameTopics, TOPICS } from "./lock-places.ts";
 import { DavRefusal, noParent } from "./refusals.ts";
 import type { DavPath } from "./target.ts";
 import {
@@ -31,7 +32,6 @@ import {
   type DavFolder,
   type DavResource,
   splitExtension,
-  toSegments,
   type Undo,
 } from "./tree.ts";
 
@@ -44,8 +44,6 @@ export interface DocumentTreeDeps {
   readonly topics: Pick<Topics, "list" | "create" | "update" | "remove">;
 }
 
-const ALL = "all";
-const TOPICS = "topics";
 /** Documents of one page of a listing. */
 const PAGE = 500;
 /** How many characters of a document's id are in its name where an older document has the same. */
@@ -72,13 +70,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
     };
 
     const listTopics = async (): Promise<ReadonlyMap<string, VaultTopic>> => {
-      const visible = await topics.list(caller);
-      // Of two topics of one name the API takes the user's own.
-      const ownFirst = [
-        ...visible.filter((topic) => topic.userId !== undefined),
-        ...visible.filter((topic) => topic.userId === undefined),
-      ];
-      return toSegments(ownFirst, ({ name }) => name);
+      return nameTopics(await topics.list(caller));
     };
 
     function toFolder(name: string, topic: VaultTopic | undefined): DavFolder {
@@ -153,6 +145,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       const etag = isInternal(document) ? document.sha256.slice(0, ETAG_LENGTH) : undefined;
       return {
         kind: "file",
+        id: document.itemId ?? id,
         name,
         size: document.sizeBytes,
         contentType: document.contentType,

@@ -11,9 +11,10 @@ import {
   toLocked,
 } from "./context.ts";
 import { isJunk } from "./junk-files.ts";
-import { covers, LOCK_SECONDS_MAX } from "./locks.service.ts";
+import { LOCK_SECONDS_MAX } from "./locks.service.ts";
 import { writeActiveLock } from "./properties.ts";
 import { DavRefusal, noParent, preconditionFailed } from "./refusals.ts";
+import { toLockPlace } from "./spaces.ts";
 import { toNewName } from "./target.ts";
 import { findDav, isDav, writeXml, XML_DECLARATION, type XmlElement } from "./xml.ts";
 
@@ -38,12 +39,15 @@ async function create(context: DavContext, body: XmlElement, seconds: number): P
     if (found.folder === undefined) throw noParent();
     const name = toNewName(found.path);
     if (!isJunk(name))
-      await assertUnlocked(context, { place: found.place, isDeep: false, changesFolder: true });
+      await assertUnlocked(context, {
+        ...toLockPlace(found),
+        ...{ isDeep: false, changesFolder: true },
+      });
   }
   const isDeep = depth === "infinity" && found.resource?.kind === "folder";
   const result = await locks.create(caller.userId, {
     ...wanted,
-    place: found.place,
+    ...toLockPlace(found),
     isDeep,
     seconds,
   });
@@ -52,7 +56,8 @@ async function create(context: DavContext, body: XmlElement, seconds: number): P
   if (isNew) {
     try {
       const tokens = new Set([...context.tokens, token]);
-      await storeFile({ ...context, tokens }, emptyUpload());
+      const { id: resourceId } = await storeFile({ ...context, tokens }, emptyUpload());
+      if (resourceId !== undefined) await locks.setResource({ ...result.lock, resourceId });
     } catch (error) {
       await locks.remove(caller.userId, [token]);
       throw error;
@@ -68,8 +73,8 @@ async function refresh(context: DavContext, seconds: number): Promise<DavAnswer>
       400,
       "A lock is refreshed with its token in the header If, or made with a body.",
     );
-  const live = await locks.list(caller.userId);
-  const held = live.find((each) => tokens.has(each.token) && covers(each, found.place));
+  const covering = await locks.listCovering(caller.userId, toLockPlace(found));
+  const held = covering.find((each) => tokens.has(each.token));
   const refreshed = held && (await locks.refresh(held, seconds));
   if (refreshed === undefined) throw preconditionFailed();
   return toAnswer(context, refreshed, 200, {});
@@ -91,8 +96,8 @@ export const unlock: DavMethod = async (context) => {
   const { found, locks, caller } = context;
   const token = /^\s*<([^<>]+)>\s*$/.exec(headerOf(context, "lock-token") ?? "")?.[1];
   if (token === undefined) throw new DavRefusal(400, "The header Lock-Token is missing.");
-  const live = await locks.list(caller.userId);
-  if (!live.some((each) => each.token === token && covers(each, found.place)))
+  const covering = await locks.listCovering(caller.userId, toLockPlace(found));
+  if (!covering.some((each) => each.token === token))
     throw new DavRefusal(409, "No lock of this address has this token.", {
       condition: { element: "lock-token-matches-request-uri" },
     });

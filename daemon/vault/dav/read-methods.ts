@@ -6,7 +6,7 @@ import {
 } from "../../../storage/tables/vault/dav-properties.ts";
 import { cutUnreadResponse } from "../../http/bytes.ts";
 import { type DavContext, type DavMethod, depthOf, showLock } from "./context.ts";
-import { covers } from "./locks.service.ts";
+import { covers, type Located } from "./locks.service.ts";
 import {
   asksForQuota,
   type PropertyRequest,
@@ -15,6 +15,7 @@ import {
   writeResponse,
 } from "./properties.ts";
 import { DavRefusal, notFound } from "./refusals.ts";
+import { toLockPlace } from "./spaces.ts";
 import type { DavPath } from "./target.ts";
 import type { DavResource } from "./tree.ts";
 import { DAV, XML_DECLARATION, XML_TYPE } from "./xml.ts";
@@ -106,26 +107,25 @@ interface Placed {
 }
 
 async function createWriter(context: DavContext, request: PropertyRequest) {
-  const { db, clock, locks, caller, addresses, found } = context;
+  const { db, clock, locks, caller, addresses } = context;
   const live = asksFor(request, "lockdiscovery") ? await locks.list(caller.userId) : [];
-  const shownLocks = await toShownLocks();
-  const byPlace = Map.groupBy(shownLocks, ({ lock }) => lock.place);
-  // Those of folders above cover everything that is listed.
-  const above = shownLocks.filter(({ lock }) => lock.isDeep && covers(lock, found.place));
+  const shownLocks = await Promise.all(live.map((lock) => showLock(context, lock)));
   const asksForOthers = request.kind !== "some" || request.names.some(({ uri }) => uri !== DAV);
 
   return async function* (placed: readonly Placed[]): AsyncGenerator<string> {
     const properties = asksForOthers
       ? await listProperties(placed)
       : new Map<string, DavProperty[]>();
+    const located: readonly Located[] =
+      live.length === 0 ? [] : await locks.locate(caller.userId, placed.map(toLockPlace));
     let text = "";
-    for (const { resource, path, place } of placed) {
+    for (const [index, { resource, path }] of placed.entries()) {
       const { holder } = resource;
       text += writeResponse(
         {
           resource,
           href: addresses.toHref(path, resource.kind === "folder"),
-          locks: [...new Set([...above, ...(byPlace.get(place) ?? [])])],
+          locks: toCovering(located[index]),
           properties: properties.get(holder?.itemId ?? holder?.documentId ?? "") ?? [],
           quota:
             resource.kind === "folder" && asksForQuota(request)
@@ -142,11 +142,8 @@ async function createWriter(context: DavContext, request: PropertyRequest) {
     if (text !== "") yield text;
   };
 
-  async function toShownLocks(): Promise<ShownLock[]> {
-    const relevant = live.filter(
-      (lock) => covers(lock, found.place) || lock.place.startsWith(`${found.place}/`),
-    );
-    return Promise.all(relevant.map((lock) => showLock(context, lock)));
+  function toCovering(at: Located | undefined): readonly ShownLock[] {
+    return at === undefined ? [] : shownLocks.filter(({ lock }) => covers(lock, at));
   }
 
   async function listProperties(placed: readonly Placed[]) {

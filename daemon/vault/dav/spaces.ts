@@ -2,13 +2,12 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { type Connection, listConnections } from "../../../storage/tables/vault/connections.ts";
 import type { VaultCaller } from "../caller.ts";
 import { isJunk, type JunkFiles } from "./junk-files.ts";
+import { DOCUMENTS, type LockPlace } from "./lock-places.ts";
 import type { ChangedPlace } from "./locks.service.ts";
 import { DavRefusal } from "./refusals.ts";
 import type { DavPath } from "./target.ts";
 import { type DavFolder, type DavResource, type DavSpace, toSegments } from "./tree.ts";
 
-/** The folder of the root that holds the documents. A connection of this name gets a number. */
-const DOCUMENTS = "documents";
 /** An account with more connections reaches the oldest ones. */
 const CONNECTIONS_MAX = 1_000;
 
@@ -86,6 +85,7 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
   async function listSpaces(caller: VaultCaller): Promise<ReadonlyMap<string, DavSpace>> {
     const page = { limit: CONNECTIONS_MAX, offset: 0 };
     const { connections } = await listConnections(db, caller.userId, page);
+    // A connection of the name of the documents gets a number.
     const named = toSegments(connections, ({ displayName }) => displayName, [DOCUMENTS]);
     const spaces = [...named].map(([name, connection]): [string, DavSpace] => [
       name,
@@ -106,7 +106,12 @@ function refuse(): Promise<never> {
   );
 }
 
+/** Returns what is at a path, or would be, as locks see it. */
+export function toLockPlace({ place, resource }: Pick<Found, "place" | "resource">): LockPlace {
+  return { place, resourceId: resource?.kind === "file" ? resource.id : undefined };
+}
+
 /** The change of a place that appears or disappears with everything below it. */
-export function toWholeChange({ place }: Found, changesFolder = true): ChangedPlace {
-  return { place, isDeep: true, changesFolder };
+export function toWholeChange(found: Found, changesFolder = true): ChangedPlace {
+  return { ...toLockPlace(found), isDeep: true, changesFolder };
 }

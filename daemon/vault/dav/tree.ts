@@ -43,6 +43,8 @@ interface Common {
 
 export interface DavFile extends Common {
   readonly kind: "file";
+  /** Identifies it at every path where it is; undefined where it has one path. */
+  readonly id?: string;
   readonly size: number | undefined;
   readonly contentType: string | undefined;
   /** A strong entity tag without quotes; undefined if other bytes could get the same. */

@@ -1,14 +1,16 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
-import { flag, integer, now, text, textId } from "../columns.ts";
+import { flag, integer, now, optional, text, textId } from "../columns.ts";
 import { sql } from "../condition.ts";
 import { defineTable, type RecordOf } from "../table.ts";
-import type { AccountId } from "./ids.ts";
+import type { AccountId, ConnectionId, DocumentId } from "./ids.ts";
 
 const locks = defineTable("vault_dav_locks", {
   token: text(),
   userId: textId<AccountId>(),
   /** The id of the connection, or `documents`, and the path below it. */
   place: text(),
+  /** The document or item of a file, on which the lock holds at each of its paths; undefined for a folder. */
+  resourceId: optional(text()),
   scope: text<"exclusive" | "shared">(),
   /** Whether it covers everything below its place. */
   isDeep: flag(),
@@ -27,6 +29,97 @@ export function listDavLocks(db: Queries, userId: AccountId, at: number): Promis
   return locks.list(db, sql`user_id = ${userId} AND expires_at > ${at}`, {
     order: "created_at, token",
   });
+}
+
+/** Names the file of a lock that was created before its file. */
+export async function setDavLockResource(
+  db: Queries,
+  { userId, token, resourceId }: Pick<DavLock, "userId" | "token" | "resourceId">,
+): Promise<void> {
+  await locks.update(db, { userId, token }, { resourceId });
+}
+
+/** A document of a user with the file of a connected storage that holds its bytes. */
+export interface FileOfLock {
+  readonly documentId: DocumentId;
+  readonly itemId: string | undefined;
+  readonly connectionId: ConnectionId | undefined;
+  readonly providerItemId: string | undefined;
+}
+
+/** Returns the documents that have one of these ids, or whose item has; without those in the trash. */
+export async function listFilesOfLocks(
+  db: Queries,
+  userId: AccountId,
+  ids: readonly string[],
+): Promise<FileOfLock[]> {
+  const marks = ids.map(() => "?").join(", ");
+  const rows = await db.all<{
+    id: DocumentId;
+    item_id: string | null;
+    connection_id: ConnectionId | null;
+    provider_item_id: string | null;
+  }>(
+    `SELECT id, item_id, connection_id, provider_item_id FROM vault_documents
+     WHERE user_id = ? AND trashed_at IS NULL AND (id IN (${marks}) OR item_id IN (${marks}))`,
+    userId,
+    ...ids,
+    ...ids,
+  );
+  return rows.map((row) => ({
+    documentId: row.id,
+    itemId: row.item_id ?? undefined,
+    connectionId: row.connection_id ?? undefined,
+    providerItemId: row.provider_item_id ?? undefined,
+  }));
+}
+
+/** Returns those of these ids that live items of a user have. */
+export async function listLiveLockedItems(
+  db: Queries,
+  userId: AccountId,
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM vault_items WHERE user_id = ? AND deleted_at IS NULL AND id IN (${ids.map(() => "?").join(", ")})`,
+    userId,
+    ...ids,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the ids of the topics of documents, by document. */
+export async function listTopicIdsOfDocuments(
+  db: Queries,
+  ids: readonly DocumentId[],
+): Promise<ReadonlyMap<DocumentId, readonly string[]>> {
+  const rows = await db.all<{ document_id: DocumentId; topic_id: string }>(
+    `SELECT document_id, topic_id FROM vault_document_topics WHERE document_id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return new Map(
+    [...Map.groupBy(rows, (row) => row.document_id)].map(([id, links]) => [
+      id,
+      links.map((link) => link.topic_id),
+    ]),
+  );
+}
+
+/** Returns the ids of all topics that the documents of a topic have, that topic included; without documents none. */
+export async function listSharedTopicIds(
+  db: Queries,
+  userId: AccountId,
+  topicId: string,
+): Promise<string[]> {
+  const rows = await db.all<{ topic_id: string }>(
+    `SELECT DISTINCT other.topic_id FROM vault_document_topics AS link
+     JOIN vault_documents AS document ON document.id = link.document_id AND document.trashed_at IS NULL
+     JOIN vault_document_topics AS other ON other.document_id = link.document_id
+     WHERE link.topic_id = ? AND document.user_id = ?`,
+    topicId,
+    userId,
+  );
+  return rows.map((row) => row.topic_id);
 }
 
 /** Adds a lock. */

@@ -7,7 +7,8 @@ import type { DavContext } from "../../../../../daemon/vault/dav/context.ts";
 import { createJunkFiles } from "../../../../../daemon/vault/dav/junk-files.ts";
 import { createDavLocks } from "../../../../../daemon/vault/dav/locks.service.ts";
 import type { DavFolder, DavUpload } from "../../../../../daemon/vault/dav/tree.ts";
-import { toDavRefusal } from "../../../../../daemon/vault/dav/refusals.ts";
+import { type Destination, overDestination } from "../../../../../daemon/vault/dav/destination.ts";
+import { DavRefusal, toDavRefusal } from "../../../../../daemon/vault/dav/refusals.ts";
 import { createDavTrees } from "../../../../../daemon/vault/dav/spaces.ts";
 import { createDavAddresses } from "../../../../../daemon/vault/dav/target.ts";
 import { copy, move } from "../../../../../daemon/vault/dav/transfer-methods.ts";
@@ -206,10 +207,7 @@ interface Faults {
   meanwhile: { readonly verb: string; readonly work: () => unknown } | undefined;
 }
 
-function withFaults(
-  provider: CloudProvider,
-  faults: Faults,
-): CloudProvider {
+function withFaults(provider: CloudProvider, faults: Faults): CloudProvider {
   const wrapped = VERBS.map((verb) => [
     verb,
     async (input: never) => {
@@ -427,7 +425,12 @@ describe("a storage that copies folders to move them", () => {
   });
 
   test("deletes of a copy that fails what it has created, and not what others put beside it", async () => {
-    const scenario: Scenario = { method: "COPY", from: ["source"], to: ["target"], tree: { source } };
+    const scenario: Scenario = {
+      method: "COPY",
+      from: ["source"],
+      to: ["target"],
+      tree: { source },
+    };
     const { calls } = await scene.run(scenario);
     const failed = await scene.run(
       scenario,
@@ -437,6 +440,19 @@ describe("a storage that copies folders to move them", () => {
     expect(failed).toMatchObject({ status: 403 });
     expect(failed.after).toEqual({ source, target: { "late.txt": "late" } });
   });
+});
+
+test("undoes a move when the document at the destination is another version by now", async () => {
+  const changed = new DavRefusal(412, "changed");
+  const before = { kind: "file", sharesName: true, remove: () => Promise.reject(changed) };
+  const target = { resource: before } as unknown as Destination;
+  const steps: string[] = [];
+  const moved = overDestination({} as DavContext, target, async () => {
+    steps.push("moved");
+    return async () => void steps.push("undone");
+  });
+  await expect(moved).rejects.toBe(changed);
+  expect(steps).toEqual(["moved", "undone"]);
 });
 
 function find(tree: string | Tree | undefined, path: readonly string[]): string | Tree | undefined {

@@ -1,0 +1,100 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import {
+  listFilesOfLocks,
+  listLiveLockedItems,
+  listSharedTopicIds,
+  listTopicIdsOfDocuments,
+} from "../../../storage/tables/vault/dav-locks.ts";
+import {
+  listVisibleTopics,
+  type VaultTopic,
+} from "../../../storage/tables/vault/documents/topics.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import { listAncestors } from "../../../storage/tables/vault/item-ancestors.ts";
+import { toSegments } from "./tree.ts";
+
+export const ALL = "all";
+export const TOPICS = "topics";
+/** The folder of the root that holds the documents; places in it begin with this name. */
+export const DOCUMENTS = "documents";
+
+const ALL_PLACE = `${DOCUMENTS}/${ALL}`;
+const TOPIC_PLACE = new RegExp(`^${DOCUMENTS}/${TOPICS}/([^/]+)(/[^/]+)?$`);
+
+/** A file or folder as locks see it. */
+export interface LockPlace {
+  readonly place: string;
+  /** Identifies a file at every path where it is. */
+  readonly resourceId?: string | undefined;
+}
+
+/** Names the folders of topics. Of two topics of one name the first is the user's own, as in the API. */
+export function nameTopics(visible: readonly VaultTopic[]): ReadonlyMap<string, VaultTopic> {
+  const ownFirst = [
+    ...visible.filter((topic) => topic.userId !== undefined),
+    ...visible.filter((topic) => topic.userId === undefined),
+  ];
+  return toSegments(ownFirst, ({ name }) => name);
+}
+
+/**
+ * Returns the places of the folders in which files are, by the ids of the files: a document is in `all`, in its topics, and in
+ * the folder of a connected storage that holds its bytes. A file that was deleted is missing.
+ */
+export async function listFoldersOf(
+  db: Queries,
+  userId: AccountId,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const folders = new Map<string, readonly string[]>();
+  if (ids.length === 0) return folders;
+  for (const id of await listLiveLockedItems(db, userId, ids)) folders.set(id, []);
+  const files = await listFilesOfLocks(db, userId, ids);
+  if (files.length === 0) return folders;
+  const topicIds = await listTopicIdsOfDocuments(
+    db,
+    files.map(({ documentId }) => documentId),
+  );
+  const segments = await toTopicPlaces(db, userId);
+  for (const { documentId, itemId, connectionId, providerItemId } of files) {
+    const places = [ALL_PLACE];
+    for (const topicId of topicIds.get(documentId) ?? [])
+      places.push(...(segments.get(topicId) ?? []));
+    if (connectionId !== undefined && providerItemId !== undefined) {
+      const above = await listAncestors(db, { connectionId, userId }, providerItemId);
+      const names = above.map(({ name }) => name.normalize("NFC")).toReversed();
+      places.push([connectionId, ...names].join("/"));
+    }
+    folders.set(documentId, places);
+    if (itemId !== undefined) folders.set(itemId, places);
+  }
+  return folders;
+}
+
+/**
+ * Returns the places of the folders that a change of a topic or of a new document in it changes, too: `all`, and the folders of
+ * topics that have documents of the topic.
+ */
+export async function listFoldersBeside(
+  db: Queries,
+  userId: AccountId,
+  place: string,
+): Promise<readonly string[]> {
+  const [, segment, file] = TOPIC_PLACE.exec(place) ?? [];
+  if (segment === undefined) return [];
+  if (file !== undefined) return [ALL_PLACE];
+  const topic = nameTopics(await listVisibleTopics(db, userId)).get(segment);
+  const shared = topic === undefined ? [] : await listSharedTopicIds(db, userId, topic.id);
+  if (shared.length === 0) return [];
+  const segments = await toTopicPlaces(db, userId);
+  const others = shared.filter((id) => id !== topic?.id);
+  return [ALL_PLACE, ...others.flatMap((id) => segments.get(id) ?? [])];
+}
+
+async function toTopicPlaces(
+  db: Queries,
+  userId: AccountId,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const named = nameTopics(await listVisibleTopics(db, userId));
+  return new Map([...named].map(([name, { id }]) => [id, [`${DOCUMENTS}/${TOPICS}/${name}`]]));
+}
