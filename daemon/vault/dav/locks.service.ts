@@ -45,7 +45,7 @@ export function createDavLocks({
     /** Adds a lock, or returns those that it conflicts with. */
     create(
       userId: AccountId,
-      wanted: Pick<DavLock, "place" | "resourceId" | "scope" | "isDeep" | "owner" | "seconds">,
+      wanted: LockPlace & Pick<DavLock, "scope" | "isDeep" | "owner" | "seconds">,
     ): Promise<
       | { readonly kind: "locked"; readonly lock: DavLock }
       | { readonly kind: "conflict"; readonly with: readonly DavLock[] }
@@ -66,7 +66,13 @@ export function createDavLocks({
         const token = `urn:uuid:${newId()}`;
         return {
           kind: "locked",
-          lock: await insertDavLock(tx, { ...wanted, token, userId, expiresAt }),
+          lock: await insertDavLock(tx, {
+            resourceId: undefined,
+            ...wanted,
+            token,
+            userId,
+            expiresAt,
+          }),
         } as const;
       });
     },

@@ -26,7 +26,14 @@ async function openScene(engine: "sqlite" | "postgres") {
 }
 
 const wanted = (place: string, more: object = {}) => ({
-  ...{ place, scope: "exclusive" as const, isDeep: false, owner: "", seconds: 60 },
+  ...{
+    place,
+    resourceId: undefined,
+    scope: "exclusive" as const,
+    isDeep: false,
+    owner: "",
+    seconds: 60,
+  },
   ...more,
 });
 
