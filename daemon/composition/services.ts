@@ -38,7 +38,7 @@ export function createHasher({ passwordCost }: DaemonInput): PasswordHasher {
 }
 
 /** Creates the mailer of both APIs. Its job must be registered once. */
-export function openMailer({ input: { settings }, stores, queue, db }: ServiceDeps): Mailer {
+export function openMailer({ input: { settings, clock }, stores, queue, db }: ServiceDeps): Mailer {
   return createMailer({
     enqueue: queue.enqueue,
     keyring: stores.keyring,
@@ -47,10 +47,17 @@ export function openMailer({ input: { settings }, stores, queue, db }: ServiceDe
     outbox: stores.directory.outbox,
     tmp: stores.directory.tmp,
     mayRead: async (reader, address) => {
-      // Loaded by the job that sends the first mail about a repository or team.
-      const { isMemberAt, isReaderAt } = await import("../forge/notifications/notify.ts");
+      // Loaded by the job that sends the first mail of a kind.
+      if ("vault" in reader) {
+        const { isMailMeant } = await import("../vault/accounts/mail-recipients.ts");
+        return isMailMeant(db, reader, { address, now: clock() });
+      }
+      const { isAccountAt, isMemberAt, isReaderAt } =
+        await import("../forge/notifications/notify.ts");
       const userId = toUserId(reader.userId);
       if ("teamId" in reader) return isMemberAt(db, { ...reader, userId, address });
+      if (!("repositoryId" in reader))
+        return isAccountAt(db, { ...reader, userId, address, now: clock() });
       const { repositoryId, part: kind } = reader;
       return isReaderAt(db, { userId, repositoryId, address, kind });
     },

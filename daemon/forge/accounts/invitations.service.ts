@@ -9,7 +9,7 @@ import { emailTaken } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { insertPerson, toTakenName } from "./insert-person.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
-import { createResetToken, putResetLink } from "./password-reset.service.ts";
+import { createResetToken, putResetLink, toResetHash } from "./password-reset.service.ts";
 import type { QueueMail } from "./welcome-mail.ts";
 
 /** A person to be invited. */
@@ -73,7 +73,7 @@ export function createInvitations(deps: InvitationsDeps) {
           const user = earlier ?? (await insertInvited(tx, invited));
           const expiresAt = tx.now + INVITATION_SECONDS * 1000;
           await putResetLink(tx, user, { token: code, expiresAt });
-          if (isMailed) await deps.queueMail(tx, toMail(user, link));
+          if (isMailed) await deps.queueMail(tx, toMail(user, link, code));
           return { user, isNew: earlier === undefined, code, link, expiresAt, isMailed };
         });
       } catch (error) {
@@ -82,9 +82,10 @@ export function createInvitations(deps: InvitationsDeps) {
     },
   };
 
-  function toMail({ name, fullName, email }: ForgeUser, link: string) {
+  function toMail({ id: userId, name, fullName, email }: ForgeUser, link: string, code: string) {
     const { instanceName } = deps;
-    return toInvitationMail({ to: email, name, fullName, link, instanceName });
+    const mail = toInvitationMail({ to: email, name, fullName, link, instanceName });
+    return { ...mail, reader: { userId, resetHash: toResetHash(code) } };
   }
 }
 

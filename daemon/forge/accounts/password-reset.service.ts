@@ -128,10 +128,10 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
   async function findAccount(
     token: string,
   ): Promise<{ readonly user: ForgeUser; readonly reset: PasswordReset } | undefined> {
-    const reset = await findPasswordReset(db, { tokenHash: toHash(token) });
+    const reset = await findPasswordReset(db, { tokenHash: toResetHash(token) });
     if (reset === undefined || reset.expiresAt <= clock()) return undefined;
     const user = await findUserById(db, reset.userId);
-    const isValid = user !== undefined && mayReset(user) && toMark(user) === reset.passwordMark;
+    const isValid = user !== undefined && isResetOf(user, reset);
     return isValid ? { user, reset } : undefined;
   }
 
@@ -150,6 +150,7 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
     const { instanceName, urls } = deps;
     return {
       to: user.email,
+      reader: { userId: user.id, resetHash: toResetHash(token) },
       subject: `Your password on ${instanceName}`,
       text: [
         `Hello ${user.fullName === "" ? user.name : user.fullName},`,
@@ -181,7 +182,7 @@ export function putResetLink(
 ): Promise<void> {
   return putPasswordReset(tx, {
     userId: user.id,
-    tokenHash: toHash(token),
+    tokenHash: toResetHash(token),
     passwordMark: toMark(user),
     expiresAt,
   });
@@ -192,7 +193,13 @@ function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): bo
   return kind === "individual" && isActive && !prohibitLogin && loginSource === 0;
 }
 
-const toHash = (token: string): string => hash("sha256", `password reset\n${token}`, "hex");
+/** Returns whether a link still sets the password of an account. */
+export function isResetOf(user: ForgeUser, { passwordMark }: PasswordReset): boolean {
+  return mayReset(user) && toMark(user) === passwordMark;
+}
+
+export const toResetHash = (token: string): string =>
+  hash("sha256", `password reset\n${token}`, "hex");
 
 /** Depends on password and address, so that a link mailed to a former address is invalid. */
 const toMark = ({ passwordHash, email }: ForgeUser): string =>

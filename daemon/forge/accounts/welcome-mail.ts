@@ -12,15 +12,16 @@ export type QueueMail = (
     readonly text: string;
     /**
      * Checked again when the mail is sent: the user must still be allowed to read the repository, or the named part, or be
-     * a member of the team.
+     * a member of the team, or have the address and the link of this hash for a password.
      */
-    readonly reader?:
+    readonly reader:
       | {
           readonly userId: UserId;
           readonly repositoryId: RepositoryId;
           readonly part?: "issue" | "pull";
         }
-      | { readonly userId: UserId; readonly teamId: TeamId };
+      | { readonly userId: UserId; readonly teamId: TeamId }
+      | { readonly userId: UserId; readonly resetHash?: string };
     /** What mail programs show the mail with: the first mail of a thread, or a reply, and the list of its repository. */
     readonly thread?: { readonly id: string; readonly isStart: boolean; readonly list: string };
   },
@@ -37,6 +38,7 @@ export function createWelcomeMail({ queueMail, instanceName, urls }: WelcomeMail
   return async (tx: Transaction, user: ForgeUser): Promise<void> => {
     await queueMail(tx, {
       to: user.email,
+      reader: { userId: user.id },
       subject: `Your account on ${instanceName}`,
       text: [
         `Hello ${user.fullName === "" ? user.name : user.fullName},`,

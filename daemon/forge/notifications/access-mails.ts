@@ -52,7 +52,8 @@ export function createAccessMails({
       readonly subject: string;
       readonly sentence: string;
       readonly path: string;
-      readonly reader?: NonNullable<Parameters<QueueMail>[1]["reader"]>;
+      /** By default: the account has the address. */
+      readonly reader?: Parameters<QueueMail>[1]["reader"];
     },
   ): Promise<void> {
     if (recipient.id === actor.id || recipient.emailNotifications === "disabled") return;
@@ -60,7 +61,7 @@ export function createAccessMails({
     await queueMail(tx, {
       to: recipient.email,
       subject,
-      ...(reader === undefined ? {} : { reader }),
+      reader: reader ?? { userId: recipient.id },
       text: [
         `Hello ${toShortLine(recipient.fullName) || recipient.name},`,
         "",

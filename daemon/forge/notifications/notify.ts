@@ -7,9 +7,11 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { findPasswordReset } from "../../../storage/tables/forge/accounts/password-resets.ts";
 import { isTeamMember } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { RepositoryId, TeamId, UserId } from "../../../storage/tables/forge/ids.ts";
 import { findMentions } from "../../rendering/html/references.ts";
+import { isResetOf } from "../accounts/password-reset.service.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
 
@@ -81,6 +83,31 @@ export async function isMemberAt(
   const user = await findUserById(db, userId);
   if (user?.email !== address || !user.isActive || user.prohibitLogin) return false;
   return isTeamMember(db, teamId, userId);
+}
+
+/**
+ * Returns whether an account has this address and may sign in; with `resetHash`, and the link of this hash still sets its
+ * password.
+ */
+export async function isAccountAt(
+  db: Queries,
+  {
+    userId,
+    address,
+    resetHash,
+    now,
+  }: {
+    readonly userId: UserId;
+    readonly address: string;
+    readonly resetHash?: string | undefined;
+    readonly now: number;
+  },
+): Promise<boolean> {
+  const user = await findUserById(db, userId);
+  if (user?.email !== address || !user.isActive || user.prohibitLogin) return false;
+  if (resetHash === undefined) return true;
+  const reset = await findPasswordReset(db, { tokenHash: resetHash });
+  return reset?.userId === userId && reset.expiresAt > now && isResetOf(user, reset);
 }
 
 /** Notifies the users who may now read the repository, and returns them. */

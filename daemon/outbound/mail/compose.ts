@@ -6,7 +6,7 @@ export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The mail is sent only if this user may still read the repository, or is still in the team, at this address. */
+  /** The mail is sent only while this holds for the address. A mail may wait for half a day. */
   readonly reader?: MailReader | undefined;
   /** What the mail belongs to, for mail programs. */
   readonly thread?: MailThread | undefined;
@@ -22,7 +22,10 @@ export interface MailThread {
   readonly list: string;
 }
 
-/** The account that gets a mail about a repository, or about a team to its member. */
+/**
+ * The reason for a mail: the account may read the repository, or is in the team, or exists, with the link of the mail as its way to a
+ * password. Those of the vault are the vault's (`daemon/vault/accounts/mail-recipients.ts`).
+ */
 export type MailReader =
   | {
       readonly userId: number;
@@ -30,7 +33,10 @@ export type MailReader =
       /** The part of the repository that the mail is about: its code when absent. */
       readonly part?: "issue" | "pull" | undefined;
     }
-  | { readonly userId: number; readonly teamId: TeamId };
+  | { readonly userId: number; readonly teamId: TeamId }
+  | { readonly userId: number; readonly resetHash?: string | undefined }
+  | { readonly vault: "share" | "invitation" | "link"; readonly id: string }
+  | { readonly vault: "password"; readonly id: string; readonly replaces: string };
 
 /** A mail ready to be sent: RFC 5322 source with CRLF line ends. */
 export interface ComposedMail {

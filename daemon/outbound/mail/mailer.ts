@@ -24,7 +24,7 @@ export interface MailerOptions {
   /** `outbox/` and `tmp/` of the data directory. */
   readonly outbox: string;
   readonly tmp: string;
-  /** Returns whether a user may read a repository, or is in a team, and has this address. A mail may wait for half a day. */
+  /** Returns whether the reason for a mail still holds for this address. A mail may wait for half a day. */
   readonly mayRead: (reader: MailReader, address: string) => Promise<boolean>;
   /** A cryptographically strong source. */
   readonly randomBytes: (size: number) => Uint8Array;
@@ -51,6 +51,9 @@ const contentSchema = z.object({
         part: z.enum(["issue", "pull"]).optional(),
       }),
       z.object({ userId: z.int(), teamId: z.int().brand<"TeamId">() }),
+      z.object({ userId: z.int(), resetHash: z.string().optional() }),
+      z.object({ vault: z.enum(["share", "invitation", "link"]), id: z.string() }),
+      z.object({ vault: z.literal("password"), id: z.string(), replaces: z.string() }),
     ])
     .optional(),
   thread: z.object({ id: z.string(), isStart: z.boolean(), list: z.string() }).optional(),

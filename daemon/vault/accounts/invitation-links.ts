@@ -40,16 +40,17 @@ export function createInvitationLinks(deps: InvitationLinksDeps) {
       user: VaultUser,
       { notify, forgeCode }: { readonly notify: boolean; readonly forgeCode: string | undefined },
     ): Promise<InvitationLink> {
-      const code = await deps.invitationTokens.issue({
-        userId: user.id,
-        replaces: fingerprintOfAccount(user),
-      });
+      const replaces = fingerprintOfAccount(user);
+      const code = await deps.invitationTokens.issue({ userId: user.id, replaces });
       const link = toInvitationLink(deps.publicUrl(), { forge: forgeCode, vault: code });
       const isMailed = notify && deps.sendsMail;
       const { instanceName } = deps;
       const message = { to: user.email, name: user.handle, link, instanceName };
+      const reader = { vault: "password", id: user.id, replaces } as const;
       if (isMailed)
-        await deps.db.transaction((tx) => deps.queueMail(tx, toInvitationMail(message)));
+        await deps.db.transaction((tx) =>
+          deps.queueMail(tx, { ...toInvitationMail(message), reader }),
+        );
       return { code, link, expiresAt: deps.clock() + INVITATION_SECONDS * 1000, isMailed };
     },
   };

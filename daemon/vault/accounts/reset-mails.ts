@@ -4,6 +4,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import { findVaultUserByEmail, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { VaultMailReason } from "./mail-recipients.ts";
 import { fingerprintOfAccount, type ResetTokens } from "./reset-tokens.ts";
 
 /** A message for the mail queue. */
@@ -11,6 +12,8 @@ export interface MailMessage {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  /** Checked again when the mail is sent: a mail may wait for half a day. */
+  readonly reader: VaultMailReason;
 }
 
 /** Adds a mail to the queue in the caller's transaction. */
@@ -61,13 +64,12 @@ export function createResetMails(deps: ResetMailsDeps) {
         const { email, reason } = parsePayload(payloadSchema, payload);
         const user = await findVaultUserByEmail(deps.db, email);
         if (user === undefined) return;
-        const token = await deps.resetTokens.issue({
-          userId: user.id,
-          replaces: fingerprintOfAccount(user),
-        });
+        const replaces = fingerprintOfAccount(user);
+        const token = await deps.resetTokens.issue({ userId: user.id, replaces });
         const link = `${deps.frontendUrl()}/password-reset/confirm?token=${encodeURIComponent(token)}`;
         const message = toMessage({ user, reason, link, instanceName: deps.instanceName });
-        await deps.db.transaction((tx) => deps.queueMail(tx, message));
+        const reader = { vault: "password", id: user.id, replaces } as const;
+        await deps.db.transaction((tx) => deps.queueMail(tx, { ...message, reader }));
       },
     } satisfies JobKind,
   };
@@ -78,7 +80,7 @@ function toMessage(input: {
   readonly reason: ResetReason;
   readonly link: string;
   readonly instanceName: string;
-}): MailMessage {
+}): Omit<MailMessage, "reader"> {
   const { user, reason, link, instanceName } = input;
   const paragraphs = [
     `Hello ${user.handle},`,

@@ -102,7 +102,9 @@ export function createInvitations(deps: InvitationsDeps) {
           });
           const metadata = { document_id: documentId, recipient_email: email, permission };
           await insertAudit(tx, toAudit(caller, "share.invited", id, metadata));
-          await deps.queueInvitation(tx, toMail(caller, email, document.filename, secret));
+          const reader = { vault: "invitation", id } as const;
+          const mail = toMail(caller, email, document.filename, secret);
+          await deps.queueInvitation(tx, { ...mail, reader });
         });
       } catch (error) {
         if (!isConflict(error)) throw error;

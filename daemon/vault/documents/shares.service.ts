@@ -75,7 +75,10 @@ export function createShares({ db, newId, queueMail, instanceName, publicUrl }: 
               permission,
             }),
           );
-          await queueMail?.(tx, toShareMail(caller, recipient, document.filename));
+          await queueMail?.(
+            tx,
+            toShareMail(caller, recipient, { id, filename: document.filename }),
+          );
         });
       } catch (error) {
         if (!isConflict(error)) throw error;
@@ -135,7 +138,11 @@ export function createShares({ db, newId, queueMail, instanceName, publicUrl }: 
     },
   };
 
-  function toShareMail(caller: VaultCaller, recipient: VaultUser, filename: string): MailMessage {
+  function toShareMail(
+    caller: VaultCaller,
+    recipient: VaultUser,
+    { id, filename }: Pick<VaultShare, "id" | "filename">,
+  ): MailMessage {
     const paragraphs = [
       `Hello ${recipient.handle},`,
       `${caller.handle} shares the document ${JSON.stringify(filename)} with you on ${instanceName} (${publicUrl()}).`,
@@ -143,6 +150,7 @@ export function createShares({ db, newId, queueMail, instanceName, publicUrl }: 
     ];
     return {
       to: recipient.email,
+      reader: { vault: "share", id },
       subject: `${caller.handle} shares a document with you on ${instanceName}`,
       text: `${paragraphs.join("\n\n")}\n`,
     };

@@ -54,6 +54,7 @@ export function createLinkNotices({
           const name = toLinkName(link, await findLinkTarget(tx, link));
           await queueMail(tx, {
             to: owner.email,
+            reader: { vault: "link", id },
             subject: `Your link on ${instanceName} was used`,
             text: `${[
               `Hello ${owner.handle},`,
