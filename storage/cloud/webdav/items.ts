@@ -58,9 +58,9 @@ export function toDavItem(
   const rawTag = isFolder ? undefined : text("getetag");
   const tag = rawTag === undefined ? undefined : plainTag(rawTag);
   const fileId = text("fileid", OWNCLOUD);
-  // Without a tag, only size and time distinguish versions.
-  const content = tag ?? `${size}-${modifiedAt}`;
   const isCoarse = tag === undefined || probeResult["etag"] !== "fine";
+  // Without a tag that changes with the bytes, only size and time distinguish versions.
+  const content = isCoarse ? [tag, size, modifiedAt].filter(isGiven).join("-") || undefined : tag;
   const isUnsettled =
     isCoarse && (modifiedAt === undefined || serverNow - modifiedAt < COARSE_CLOCK_MS);
   return {
@@ -83,6 +83,10 @@ export function toDavItem(
     fileId,
     permissions: text("permissions", OWNCLOUD),
   };
+}
+
+function isGiven(part: string | number | undefined): boolean {
+  return part !== undefined;
 }
 
 /** Returns whether an item is unchanged since the caller saw it. */

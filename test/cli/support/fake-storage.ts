@@ -9,6 +9,8 @@ export interface FakeItem {
   readonly name: string;
   readonly bytes?: Buffer;
   readonly modifiedAt?: string;
+  /** Of a storage without etags. */
+  readonly hasNoTag?: boolean;
 }
 
 export interface FakeStorage {
@@ -393,7 +395,7 @@ export function tagOf(bytes: Buffer): string {
   return `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 }
 
-function toWire({ id, parent, name, bytes, modifiedAt }: FakeItem) {
+function toWire({ id, parent, name, bytes, modifiedAt, hasNoTag }: FakeItem) {
   return {
     id: `u-${id}`,
     provider_item_id: id,
@@ -403,6 +405,6 @@ function toWire({ id, parent, name, bytes, modifiedAt }: FakeItem) {
     content_type: null,
     size: bytes?.byteLength ?? null,
     modified_at: modifiedAt ?? null,
-    etag: bytes === undefined ? null : tagOf(bytes).slice(1, -1),
+    etag: bytes === undefined || hasNoTag === true ? null : tagOf(bytes).slice(1, -1),
   };
 }

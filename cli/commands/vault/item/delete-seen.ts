@@ -3,19 +3,27 @@ import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { toIfMatchHeader } from "../../../support/if-match.ts";
 import type { WireItem } from "../../../support/items.ts";
+import { isAsListed } from "./lookup.ts";
 import { isUnchanged, readRemoteTree, type SyncedFolder, type Tree } from "./sync-plan.ts";
 
-/** An item as it was listed. */
-type SeenItem = Pick<WireItem, "provider_item_id" | "etag">;
-
 /**
- * Deletes the version of a file that was listed, or a folder by its own etag. The storage compares the etag, so a version
- * that another client wrote meanwhile stays. @throws CliError `stale`
+ * Deletes the version of a file that was listed. The storage compares the etag, so a version that another client wrote
+ * meanwhile stays. @throws CliError `stale`
  */
 export async function deleteSeen(
   cli: CliContext,
   connectionId: string,
-  item: SeenItem,
+  item: WireItem,
+  word: string,
+): Promise<void> {
+  if (item.etag === null && !(await isAsListed(cli, connectionId, item))) throw toChanged(word);
+  await deleteByEtag(cli, connectionId, item, word);
+}
+
+async function deleteByEtag(
+  cli: CliContext,
+  connectionId: string,
+  item: Pick<WireItem, "provider_item_id" | "etag">,
   word: string,
 ): Promise<void> {
   const params = { connection_id: connectionId, item_id: item.provider_item_id };
@@ -42,12 +50,16 @@ export async function deleteSeenFolder(
   const now = await readRemoteTree(cli, folder, platform);
   if (!isUnchanged(before, above, now)) throw toChanged(word);
   const item = { provider_item_id: folder.id, etag: folder.etag };
-  await deleteSeen(cli, folder.connectionId, item, word);
+  await deleteByEtag(cli, folder.connectionId, item, word);
 }
 
-/** Returns the error for an item that is not deleted because it is another version. */
-export function toChanged(word: string, cause?: CliError): CliError {
-  return new CliError("stale", `${word} has changed meanwhile; it was not deleted`, {
+/** Returns the error for an item that is not deleted, or not replaced, because it is another version. */
+export function toChanged(
+  word: string,
+  cause?: CliError,
+  done: "deleted" | "replaced" = "deleted",
+): CliError {
+  return new CliError("stale", `${word} has changed meanwhile; it was not ${done}`, {
     ...cause?.details,
     service: "vault",
     hint: "run the same command again; it copies the changes",

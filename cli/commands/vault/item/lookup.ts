@@ -149,10 +149,27 @@ export async function assertVersion(
   return now;
 }
 
+/**
+ * Returns whether a file is the version that was listed: for storages without etags, which cannot compare. Call it just before
+ * the change.
+ */
+export async function isAsListed(
+  cli: CliContext,
+  connectionId: string,
+  item: WireItem,
+): Promise<boolean> {
+  const now = await readCurrent(
+    cli,
+    { connection: { id: connectionId }, id: item.provider_item_id },
+    item,
+  );
+  return now?.size === item.size && now.modified_at === item.modified_at;
+}
+
 /** Returns an item as its provider lists it at this moment; undefined when it is no longer at its place. */
 export async function readCurrent(
   cli: CliContext,
-  found: FoundItem,
+  found: { readonly connection: { readonly id: string }; readonly id: string },
   item: WireItem,
 ): Promise<WireItem | undefined> {
   const { body } = await cli.client.call(vault.listItems, {

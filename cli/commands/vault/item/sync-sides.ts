@@ -13,6 +13,7 @@ import {
   replaceContent,
 } from "./send-file.ts";
 import { deleteSeen, deleteSeenFolder, toChanged } from "./delete-seen.ts";
+import { isAsListed } from "./lookup.ts";
 import {
   isSameEntry,
   isUnchanged,
@@ -107,7 +108,10 @@ export function createRemoteSide(
         fitsIntoHead(toEntry(() => Promise.reject(new Error("the file is not prepared"))));
       // Many files are prepared at one time, so that they arrive together in few requests.
       const entry = isSmall ? toEntry(await origin.prepare(step)) : undefined;
-      const copied = await trackTransfer(progress, path, (shown) => {
+      const copied = await trackTransfer(progress, path, async (shown) => {
+        // A storage without etags cannot compare.
+        if (item?.etag === null && !(await isAsListed(cli, connectionId, item)))
+          throw toChanged(path, undefined, "replaced");
         if (entry !== undefined)
           return (item === undefined ? batches : replacements).upload(entry, shown);
         return alone(() =>
@@ -194,19 +198,24 @@ export function createLocalSide(
       await openFolder(path);
     },
 
-    async copy({ path, action, source }) {
+    async copy({ path, action, source, target: replaced }) {
       const item = source?.item;
       if (item === undefined) throw new CliError("not_found", `${path} does not exist`);
       const folder = await openFolder(dirname(path));
-      const target = { path: join(folder.path, localName(path)), files };
+      const at = join(folder.path, localName(path));
       const mayReplace = action === "replace";
+      const assertReplaced = async () => {
+        if (replaced !== undefined && !isSameEntry(replaced, await readLocalEntry(at, path)))
+          throw toChanged(path, undefined, "replaced");
+      };
+      const target = { path: at, files, mayReplace, assertReplaced };
       return trackTransfer(progress, path, async (shown) => {
         if ((item.size ?? Infinity) <= SMALL_DOWNLOAD_BYTES_MAX) {
           shown.begin(item.size ?? undefined);
           const bytes = await repeat(connectionId, () => batches.download(item.provider_item_id));
           shown.update(bytes.byteLength);
           await assertUnmoved(folder);
-          await saveBytes(cli, bytes, { ...target, mayReplace });
+          await saveBytes(cli, bytes, target);
           return bytes.byteLength;
         }
         return alone(async () => {
@@ -215,7 +224,7 @@ export function createLocalSide(
           return saveItem(
             cli,
             { params, name: item.name },
-            { ...target, mayReplace, onBegin: shown.begin, onProgress: shown.update },
+            { ...target, onBegin: shown.begin, onProgress: shown.update },
           );
         });
       });

@@ -7,7 +7,7 @@ import type { WireItem } from "../../../../support/items.ts";
 import { deleteSeenFolder } from "../delete-seen.ts";
 import { createDownloadBatches, SMALL_DOWNLOAD_BYTES_MAX } from "../download-batch.ts";
 import { createFolderBatches } from "../folder-batch.ts";
-import { readCurrent } from "../lookup.ts";
+import { isAsListed } from "../lookup.ts";
 import { streamItem } from "../receive-file.ts";
 import { type Content, replaceContent, uploadContent, type Uploaded } from "../send-file.ts";
 import type { SyncFilter } from "../sync-filter.ts";
@@ -255,11 +255,8 @@ export function createRemoteFolderSide(
   }
 
   /** A storage without etags cannot compare: its listing is compared just before the change. */
-  async function assertCurrent({ path, item, mark }: RemoteEntry): Promise<void> {
-    const place = { connection: { id: connectionId }, id: item.provider_item_id, item };
-    const now = await readCurrent(cli, place as Parameters<typeof readCurrent>[1], item);
-    const isSame = now?.size === mark.size && now.modified_at === mark.modifiedAt;
-    if (!isSame) throw changedMeanwhile(path);
+  async function assertCurrent({ path, item }: RemoteEntry): Promise<void> {
+    if (!(await isAsListed(cli, connectionId, item))) throw changedMeanwhile(path);
   }
 }
 

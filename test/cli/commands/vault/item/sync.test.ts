@@ -169,6 +169,40 @@ describe("a sync from here to a connection", () => {
     });
   });
 
+  test("a file of a storage without etags that changed after the plan is not replaced or deleted", async () => {
+    const untagged = (files: Record<string, string>) =>
+      old(toItems({ "to/": "", ...files })).map((one) => ({ ...one, hasNoTag: true }));
+    /** The file gets other bytes just before the command looks at it again. */
+    const changeLate = (at: InWork, id: string) => {
+      at.storage.override = ({ path }) => {
+        if (!path.includes("name=")) return undefined;
+        const index = at.storage.items.findIndex((one) => one.id === id);
+        at.storage.items[index] = { ...at.storage.items[index]!, bytes: Buffer.from("theirs") };
+        return undefined;
+      };
+    };
+    const files = { "album/a.txt": "a", "album/y": "new" };
+    const replaced = untagged({ "to/a.txt": "other", "to/y": "y" });
+    await inWork("sync", { items: replaced, files }, async (at) => {
+      changeLate(at, "to/a.txt");
+      const ran = await at.go("album home:/to --json");
+      expect(ran.json()).toMatchObject([
+        {
+          item: "a.txt",
+          error: { code: "stale", message: expect.stringContaining("not replaced") },
+        },
+        { item: "y", action: "replace", error: null },
+      ]);
+      expect(stored(at)).toMatchObject({ "to/a.txt": "theirs", "to/y": "new" });
+    });
+    await inWork("sync", { items: untagged({ "to/z": "z" }), files }, async (at) => {
+      changeLate(at, "to/z");
+      const ran = await at.go("album home:/to --delete --yes --json");
+      expect(ran.code).toBe(14);
+      expect(stored(at)).toMatchObject({ "to/y": "new", "to/z": "theirs" });
+    });
+  });
+
   test("a file or folder that another client changed after the plan is not deleted", async () => {
     const there = old(toItems({ "to/": "", "to/gone/": "", "to/gone/x": "x", "to/y": "y" }));
     await inWork("sync", { items: there, files: { "album/a.txt": "a" } }, async (at) => {
@@ -261,6 +295,29 @@ describe("a sync from a connection to here", () => {
       expect((await readdir(join(at.work, "here"))).toSorted()).toEqual(["a.txt", "in", "link"]);
       const again = await at.go("home:/docs ./here --delete --yes --json");
       expect([again.code, again.json()]).toEqual([0, []]);
+    });
+  });
+
+  test("a local file that changed after the plan is not replaced", async () => {
+    const large = Buffer.alloc(9 * 1024 * 1024, "n");
+    const items = toItems({ "docs/": "", "docs/a.txt": "new", "docs/b.bin": large });
+    const files = { "here/a.txt": "old", "here/b.bin": "old" };
+    await inWork("sync", { items, files }, async (at) => {
+      at.storage.override = async (_, key) => {
+        if (!key.includes("download")) return undefined;
+        for (const name of Object.keys(files)) await writeFile(join(at.work, name), "edited here");
+        return undefined;
+      };
+      const ran = await at.go("home:/docs here --json");
+      expect(ran.json()).toMatchObject([
+        {
+          item: "a.txt",
+          error: { code: "stale", message: expect.stringContaining("not replaced") },
+        },
+        { item: "b.bin", error: { code: "stale" } },
+      ]);
+      for (const name of Object.keys(files))
+        expect(await readFile(join(at.work, name), "utf8")).toBe("edited here");
     });
   });
 
