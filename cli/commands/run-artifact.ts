@@ -13,6 +13,7 @@ import type { RepositoryName } from "../support/repository.ts";
 import { type RunName, toRunName } from "../support/runs.ts";
 import type { Entry } from "../tree/entry.ts";
 import { toFileName, toPartPath } from "../support/file-names.ts";
+import { createPartFolders, toOwnerMark } from "../support/part-files.ts";
 import { saveStream } from "../support/save-stream.ts";
 import { command, commandDetails } from "../tree/command.ts";
 
@@ -157,7 +158,8 @@ async function downloadInto(
     await saveStream(cli, download.stream, { path, mayReplace: force, sha256, hint });
     return 1;
   }
-  const archive = toPartPath(path, `~${Buffer.from(cli.system.random(8)).toString("hex")}`);
+  await createPartFolders().sweep(path, cli.system);
+  const archive = toPartPath(path, toOwnerMark(cli.system));
   try {
     await saveStream(cli, download.stream, { path: archive, mayReplace: false, sha256 });
     return await extractArchive(archive, target, { overwrite: force });

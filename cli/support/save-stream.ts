@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { toPartPath } from "./file-names.ts";
+import { createPartFolders, type PartFolders, toOwnerMark } from "./part-files.ts";
 
 /** The target of a stream, and what is known of its bytes. */
 export interface StreamTarget {
@@ -21,21 +22,24 @@ export interface StreamTarget {
   readonly mode?: number;
   /** The advice for a file that exists. */
   readonly hint?: string;
+  /** The folders of a command that saves many files; each is searched once for what killed runs have left. */
+  readonly parts?: PartFolders;
   /** Receives the total number of bytes that have arrived. */
   readonly onProgress?: (bytes: number) => void;
 }
 
 /**
  * Writes a stream to a file, which appears under its name when it is complete and has the expected size and hash. Until then
- * its bytes are in a part file that no other process has. After a failure the part is removed.
+ * its bytes are in a part file that no other process has. After a failure the part is removed; the next save to the same
+ * path removes that of a killed process.
  * @throws CliError `conflict` when the file exists, `provider_failed` when other bytes arrived
  */
 export async function saveStream(
   cli: CliContext,
   stream: Readable,
-  { path, mayReplace, sha256, size, mode = 0o666, hint, onProgress }: StreamTarget,
+  { path, mayReplace, sha256, size, mode = 0o666, hint, parts, onProgress }: StreamTarget,
 ): Promise<void> {
-  const part = toPartPath(path, `~${Buffer.from(cli.system.random(8)).toString("hex")}`);
+  const part = toPartPath(path, toOwnerMark(cli.system));
   const hash = createHash("sha256");
   let bytes = 0;
   async function* counted(chunks: AsyncIterable<Uint8Array>) {
@@ -48,6 +52,7 @@ export async function saveStream(
   }
   try {
     if (!mayReplace) await assertFree(path, hint);
+    await (parts ?? createPartFolders()).sweep(path, cli.system);
     const { signal } = cli;
     await pipeline(stream, counted, createWriteStream(part, { flags: "wx", mode }), { signal });
     const isWhole = size === undefined || bytes === size;

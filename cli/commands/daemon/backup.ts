@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { open, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { backUp } from "../../../daemon/main.ts";
@@ -13,6 +12,8 @@ import { CliError, DryRun, usageError } from "../../errors.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { shape, toObjectSchema } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
+import { toPartPath } from "../../support/file-names.ts";
+import { createPartFolders, toOwnerMark } from "../../support/part-files.ts";
 import { putNew } from "../../support/save-stream.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import { version } from "../../version.ts";
@@ -95,7 +96,7 @@ export const backupDaemon = commandDetails({
               target: undefined,
               write: (chunk) => cli.io.write(chunk),
             })
-          : await writeFileWhole(path, (archive) =>
+          : await writeFileWhole(cli, path, (archive) =>
               writeTo(cli, input, path, { passphrase, ...archive }),
             );
     const { files, bytes, leftOut, leftOutCount } = written;
@@ -205,15 +206,20 @@ async function writeBucket(
   );
 }
 
-/** Writes a file beside its place, syncs and renames it. A crash leaves a `.partial` file. */
+/**
+ * Writes a file beside its place, syncs and renames it. A crash leaves a part file, which the next backup to the same file
+ * removes.
+ */
 async function writeFileWhole<Result>(
+  { system }: CliContext,
   path: string,
   work: (archive: Archive) => Promise<Result>,
 ): Promise<Result> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new CliError("conflict", `${path} exists`, { hint: "name a new file" });
+  await createPartFolders().sweep(path, system);
   // No other backup to the same name writes to this file.
-  const partial = `${path}.${randomUUID()}.partial`;
+  const partial = toPartPath(path, toOwnerMark(system));
   const file = await open(partial, "wx", 0o600).catch((error: Error) => {
     throw new CliError("file_error", `${dirname(path)} cannot be written: ${error.message}`, {
       cause: error,

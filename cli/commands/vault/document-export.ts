@@ -9,7 +9,7 @@ import type { document as documentSchema } from "../../../daemon/contract/vault/
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, DryRun } from "../../errors.ts";
 import type { Progress } from "../../output/progress.ts";
 import { size as sizeCell } from "../../output/cells.ts";
 import { readPages } from "../../output/pages.ts";
@@ -17,6 +17,7 @@ import { unpagedList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../support/batch.ts";
 import { createFileNames } from "../../support/file-names.ts";
 import { asObject, parseObject } from "../../support/json.ts";
+import { createPartFolders, type PartFolders } from "../../support/part-files.ts";
 import { codeOf, lstatIfThere, saveStream } from "../../support/save-stream.ts";
 import { commandDetails } from "../../tree/command.ts";
 import { trackTransfer, withRetries } from "./item/transfer.ts";
@@ -104,12 +105,18 @@ export const exportDocuments = commandDetails({
       const hash = previous.get(file);
       return hash !== undefined && hasHash(join(root, file), hash);
     };
-    const target = { root, progress, isOurs };
+    const target = { root, progress, isOurs, parts: createPartFolders() };
     const tasks = documents.map((document) => ({
       item: document.file,
       run: () => fetchDocument(calling, document, target),
     }));
-    const outcomes = await runTasks(tasks, FETCHES_AT_ONCE).finally(() => progress.finish());
+    const outcomes = await runTasks(tasks, FETCHES_AT_ONCE)
+      .catch((error: unknown) => {
+        if (!(error instanceof DryRun) && !cli.output.isMachine)
+          cli.io.note("The export is not complete. The same command fetches the rest.");
+        throw error;
+      })
+      .finally(() => progress.finish());
     const failed = new Set(outcomes.flatMap(({ item, failure }) => (failure ? [item] : [])));
     const written = documents.filter(({ file }) => !failed.has(file));
     const data = { format: exportFormat, version: 1, topics, documents: written };
@@ -128,6 +135,7 @@ interface Target {
   readonly progress: Progress;
   /** Whether an earlier export wrote the file and nobody has changed it since, so that it may be replaced. */
   readonly isOurs: (file: string) => Promise<boolean>;
+  readonly parts: PartFolders;
 }
 
 /** Reads all documents and gives each its path: the same for the same documents, in whatever order they were uploaded. */
@@ -256,10 +264,11 @@ async function fetchDocument(cli: CliContext, document: ExportedDocument, target
 async function fetchFile(
   cli: CliContext,
   { file, sha256, size_bytes: size }: { file: string; sha256: string; size_bytes: number },
-  { root, progress, isOurs }: Target,
+  { root, progress, isOurs, parts }: Target,
   open: () => Promise<{ readonly stream: Readable }>,
 ): Promise<boolean> {
   const path = join(root, file);
+  await parts.sweep(path, cli.system);
   if (await hasHash(path, sha256)) return false;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const mayReplace = cli.flags.force || (await isOurs(file));
@@ -273,6 +282,7 @@ async function fetchFile(
       sha256,
       size,
       mode: 0o600,
+      parts,
       onProgress: shown.update,
     });
   });

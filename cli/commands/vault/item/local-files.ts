@@ -1,10 +1,10 @@
 import type { BigIntStats } from "node:fs";
-import { lstat, mkdir, readdir, rename, stat } from "node:fs/promises";
+import { lstat, mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CliError } from "../../../errors.ts";
 import { partSuffix } from "../../../support/file-names.ts";
+import { createPartFolders, type PartSystem } from "../../../support/part-files.ts";
 import { codeOf, lstatIfThere, putNew } from "../../../support/save-stream.ts";
-import type { System } from "../../../system.ts";
 
 /** A local target folder of downloads. */
 export interface LocalFolder {
@@ -107,27 +107,22 @@ export function toTag(etag: unknown): string | undefined {
   return /^"([\w-]{8,64})"$/.exec(String(etag ?? ""))?.[1];
 }
 
-type PartSystem = Pick<System, "pid" | "random" | "isProcessAlive">;
-
-/** Returns a mark that names this process as the only writer of a part file. */
-export function toOwnerMark({ pid, random }: PartSystem): string {
-  return `~${pid}_${Buffer.from(random(4)).toString("hex")}`;
-}
-
 /** The end of a part's name: the entity tag of its version and, while a process writes to it, that process. */
 const PART_END = /\.([\w-]{8,64})(?:~(\d{1,10})_[0-9a-f]{8})?$/;
 
 /** Finds part files of earlier runs. Each folder is read once, on first use. */
 function createPartFinder() {
-  const folders = new Map<string, Promise<readonly string[]>>();
+  const folders = createPartFolders();
   return {
-    /** Returns the newest part file for `path` that no running process writes to. */
+    /** Removes the parts of a path that killed processes have left and that no run can resume. */
+    sweep: folders.sweep,
+
+    /** Returns the newest part file for `path` that no running process writes to, and removes the older ones. */
     async find(path: string, system: PartSystem): Promise<Part | undefined> {
       const folder = dirname(path);
-      const reading = folders.get(folder) ?? readParts(folder);
-      folders.set(folder, reading);
+      await folders.sweep(path, system);
       const parts: (Part & { readonly changedAt: number })[] = [];
-      for (const name of await reading) {
+      for (const name of await folders.read(folder)) {
         const [end = "", tag, owner] = PART_END.exec(name.slice(0, -partSuffix.length)) ?? [];
         // A truncated name may be the prefix of another one.
         if (tag === undefined || name !== `${basename(path)}${end}${partSuffix}`) continue;
@@ -138,12 +133,9 @@ function createPartFinder() {
         if (found?.isFile() === true)
           parts.push({ path: join(folder, name), tag, size: found.size, changedAt: found.mtimeMs });
       }
-      return parts.toSorted((one, other) => other.changedAt - one.changedAt)[0];
+      const [newest, ...older] = parts.toSorted((one, other) => other.changedAt - one.changedAt);
+      for (const part of older) await rm(part.path, { force: true });
+      return newest;
     },
   };
-}
-
-async function readParts(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => name.endsWith(partSuffix));
 }

@@ -7,8 +7,9 @@ import type { RawBody } from "../../../client/raw-download.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
-import { type LocalFiles, type Part, toOwnerMark } from "./local-files.ts";
+import type { LocalFiles, Part } from "./local-files.ts";
 import { toPartPath } from "../../../support/file-names.ts";
+import { toOwnerMark } from "../../../support/part-files.ts";
 import { assertFree } from "../../../support/save-stream.ts";
 import {
   begin,
@@ -25,6 +26,8 @@ interface SaveTarget {
   /** Absolute. */
   readonly path: string;
   readonly mayReplace: boolean;
+  /** Called when the file is complete, before it replaces what has its name. When it throws, that stays as it is. */
+  readonly assertReplaced?: () => Promise<void>;
   readonly files: LocalFiles;
   /** Stops this download alone. */
   readonly signal?: AbortSignal;
@@ -70,6 +73,7 @@ export async function saveItem(
       target.onBegin(total, at);
       const size = await write(begun, part.path, signal, target.onProgress);
       if (size.isWhole) {
+        await target.assertReplaced?.();
         await files.put(part.path, path, mayReplace);
         return size.bytes;
       }
@@ -97,12 +101,19 @@ export async function saveItem(
 export async function saveBytes(
   cli: CliContext,
   bytes: Uint8Array,
-  { path, mayReplace, files }: Pick<SaveTarget, "path" | "mayReplace" | "files">,
+  {
+    path,
+    mayReplace,
+    assertReplaced,
+    files,
+  }: Pick<SaveTarget, "path" | "mayReplace" | "assertReplaced" | "files">,
 ): Promise<void> {
   if (!mayReplace) await assertFree(path);
-  const part = toPartPath(path, noTag(cli));
+  await files.parts.sweep(path, cli.system);
+  const part = toPartPath(path, toOwnerMark(cli.system));
   try {
     await writeFile(part, bytes, { flag: "wx", mode: 0o666 });
+    await assertReplaced?.();
     await files.put(part, path, mayReplace);
   } catch (error) {
     await rm(part, { force: true });
@@ -233,9 +244,4 @@ async function leave(part: Part, { path, files }: SaveTarget, isDiscarded: boole
   const kept = toPartPath(path, part.tag);
   await rename(part.path, kept);
   files.resumableParts.add(kept);
-}
-
-/** Returns a random mark that cannot be an entity tag. */
-function noTag({ system }: CliContext): string {
-  return `~${Buffer.from(system.random(8)).toString("hex")}`;
 }

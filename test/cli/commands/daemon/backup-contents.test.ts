@@ -43,12 +43,15 @@ test("holds repositories that lie outside of the home, and not the backup itself
   const env = { CROFT_KEY_SOURCE: "file", CROFT_REPOSITORIES_DIR: outside.path };
   await mkdir(join(home.path, "files"), { recursive: true });
   const file = join(home.path, "files", "home.tar");
+  // What a backup to this file has left that was killed.
+  await writeFile(`${file}.~77_0badcafe.croft-part`, "half a backup");
   const backedUp = await runCli(["daemon", "backup", file, "--json"], { home: home.path, env });
-  expect({ code: backedUp.code, partial: backedUp.out.includes("partial") }).toEqual({
+  expect({ code: backedUp.code, partial: backedUp.out.includes("croft-part") }).toEqual({
     code: 0,
     partial: false,
   });
-  expect(await readFile(file, "latin1")).not.toContain("home.tar.partial");
+  expect(await readFile(file, "latin1")).not.toContain(".croft-part");
+  expect(await readdir(join(home.path, "files"))).toEqual(["home.tar"]);
   await using restored = await temporaryHome();
   const ran = await runCli(["daemon", "restore", file, "--yes"], { home: restored.path, env });
   expect(ran.err).toContain(`repositories_dir names ${outside.path}`);

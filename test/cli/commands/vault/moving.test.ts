@@ -133,6 +133,9 @@ describe("documents that move", () => {
     expect(kept.code).toBe(14);
     expect(await readFile(join(one, "Taxes/a_b_c.txt"), "utf8")).toBe("changed");
     await rm(join(one, "Taxes/_CON.txt"));
+    // What an export has left that was killed.
+    for (const name of ["_CON.txt", "a_b_c.txt"])
+      await writeFile(join(one, `Taxes/${name}.~77_0badcafe.croft-part`), "half");
     const again = await croft("mira", ["vault", "document", "export", one, "--force", "--json"]);
     const states = again.json() as { item: string; state: string }[];
     expect(Object.fromEntries(states.map(({ item, state }) => [item, state]))).toEqual({

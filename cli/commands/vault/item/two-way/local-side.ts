@@ -18,13 +18,13 @@ import { Readable } from "node:stream";
 import type { System } from "../../../../system.ts";
 import { CliError } from "../../../../errors.ts";
 import { partSuffix, toPartPath } from "../../../../support/file-names.ts";
+import { toOwnerMark } from "../../../../support/part-files.ts";
 import { codeOf, lstatIfThere, putNew } from "../../../../support/save-stream.ts";
 import {
   assertUnmoved,
   type LocalFolder,
   makeLocalFolder,
   openLocalFolder,
-  toOwnerMark,
 } from "../local-files.ts";
 import { IGNORE_FILE, type SyncFilter } from "../sync-filter.ts";
 import type { LocalMark } from "./pair-state.ts";

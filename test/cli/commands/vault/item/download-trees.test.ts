@@ -506,6 +506,15 @@ describe("a download that is stopped in the middle", () => {
       const owned = (pid: number) => partName.replace(".croft-part", `~${pid}_0badcafe.croft-part`);
       await writeFile(join(at.work, owned(77)), half);
       await writeFile(join(at.work, owned(78)), half);
+      // Of an earlier version, and of bytes without a tag.
+      const useless = [
+        "big.bin.earlier-version~77_0badcafe.croft-part",
+        "big.bin.~77_0badcafe.croft-part",
+      ];
+      for (const name of useless) {
+        await writeFile(join(at.work, name), half);
+        await utimes(join(at.work, name), 1, 1);
+      }
       const ranges: unknown[] = [];
       at.storage.override = ({ headers }, key) => {
         if (key.endsWith("/download")) ranges.push(headers.range);
