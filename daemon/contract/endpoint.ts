@@ -156,8 +156,16 @@ export const multipart = <F extends z.ZodObject>(fields: F) =>
 export const formOrBytes = (...contentTypes: string[]) =>
   ({ kind: "multipart", fields: z.object({}), orBytes: contentTypes }) as const;
 /** A multipart form of files only, handed to the handler one by one while they arrive. */
-export const fileParts = (limits: { readonly filesMax: number; readonly bytesMax: number }) =>
-  ({ kind: "file_parts", ...limits }) as const;
+export const fileParts = (limits: FilePartsLimits) => ({ kind: "file_parts", ...limits }) as const;
+
+interface FilePartsLimits {
+  readonly filesMax: number;
+  /** Of the whole body. */
+  readonly bytesMax: number;
+  /** Bytes of a refused file that are read to reach the next one; all of them when absent. */
+  readonly skippedBytesMax?: number;
+}
+
 /** A body of any bytes that the handler reads itself. */
 export const stream = (...contentTypes: string[]) => ({ kind: "stream", contentTypes }) as const;
 /** A body of any bytes that the handler gets whole, at most `maxBodyBytes` of them. */
@@ -171,7 +179,7 @@ export type BodySpec =
       readonly fields: z.ZodObject;
       readonly orBytes?: readonly string[];
     }
-  | { readonly kind: "file_parts"; readonly filesMax: number; readonly bytesMax: number }
+  | (FilePartsLimits & { readonly kind: "file_parts" })
   | { readonly kind: "stream"; readonly contentTypes: readonly string[] }
   | { readonly kind: "whole_bytes"; readonly contentTypes: readonly string[] };
 

@@ -15,6 +15,8 @@ export interface FilePartsOptions {
   readonly bytesMax: number;
   /** Of one file: its stream fails with `too_large`, and the next part follows. */
   readonly fileBytesMax: number;
+  /** Bytes of a file that its reader has destroyed, or that is too large, which are read to reach the next one. */
+  readonly skippedBytesMax?: number | undefined;
   /** Returns the API's refusal of an invalid form; `cause` is for the log. */
   readonly toMalformed: (text: string, cause?: unknown) => AppError;
 }
@@ -23,14 +25,14 @@ export interface FilePartsOptions {
  * Reads a form of files only, part by part while it arrives: nothing touches the disk. Refuses with `too_large` at once
  * when the announced length is over the limit, and with `unprocessable` a body that is not a form. The iterator throws
  * the same refusals after the complete parts, and `too_large` for too many files; the stream of an unfinished part
- * fails with them too. Each stream must be consumed or resumed before the next part is taken. A reader that leaves the
- * loop gives up the parts that are still to come.
+ * fails with them too. Each stream must be consumed or destroyed before the next part is taken. Beyond
+ * `skippedBytesMax` of an unwanted file the iterator throws `too_large` in the place of the parts after it. A reader that leaves the loop gives up the parts that are still to come.
  */
 export function readFileParts(
   message: IncomingMessage,
   options: FilePartsOptions,
 ): AsyncIterable<FilePart> {
-  const { filesMax, bytesMax, fileBytesMax, toMalformed } = options;
+  const { filesMax, bytesMax, fileBytesMax, skippedBytesMax = Infinity, toMalformed } = options;
   const tooLarge = () =>
     new AppError("too_large", `The request is larger than ${bytesMax} bytes in all.`);
   if (Number(message.headers["content-length"] ?? 0) > bytesMax) throw tooLarge();
@@ -40,6 +42,8 @@ export function readFileParts(
   let failure: Error | undefined;
   let isEnd = false;
   let arrived = 0;
+  /** The number of bytes that had arrived when the reader of a part gave it up. */
+  let skippedFrom: number | undefined;
   let wake: (() => void) | undefined;
   const notify = () => {
     wake?.();
@@ -57,14 +61,24 @@ export function readFileParts(
   };
   parser.on("file", (field, stream, filename, _encoding, contentType) => {
     current = stream;
+    skippedFrom = undefined;
+    const skip = () => {
+      if (current === stream && !stream.readableEnded) skippedFrom ??= arrived;
+    };
+    stream.once("limit", skip);
+    stream.once("end", () => {
+      if (current === stream) skippedFrom = undefined;
+    });
     stream.once("close", () => {
       if (current === stream) current = undefined;
     });
+    const bytes = endWithLimit(stream, fileBytesMax);
+    bytes.once("close", skip);
     ready.push({
       field: field ?? "",
       filename: filename || undefined,
       contentType: toMediaType(contentType),
-      stream: endWithLimit(stream, fileBytesMax),
+      stream: bytes,
       size: undefined,
     });
     notify();
@@ -84,6 +98,8 @@ export function readFileParts(
   message.on("data", (chunk: Buffer) => {
     arrived += chunk.byteLength;
     if (arrived > bytesMax) fail(tooLarge());
+    else if (skippedFrom !== undefined && arrived - skippedFrom > skippedBytesMax)
+      fail(new AppError("too_large", "A refused file goes on for too long; the rest is not read."));
   });
   const cut = (cause?: unknown) => fail(new AppError("invalid_argument", LOST, { cause }));
   message.on("error", cut);

@@ -19,6 +19,8 @@ import type { AnswerPage, FormBody } from "./page-handler.ts";
 
 /** Maximum number of files of one form, and of its fields. */
 const FORM_PARTS_MAX = 1_000;
+/** Bytes of a refused file that are read to reach the next one. */
+const SKIPPED_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Serves the pages of a site; a client that wants no HTML gets a plain text for an unknown address. */
 export function createPageServer({
@@ -76,6 +78,7 @@ export function createPageServer({
       filesMax: FORM_PARTS_MAX,
       bytesMax: Infinity,
       fileBytesMax: uploadBytesMax,
+      skippedBytesMax: SKIPPED_BYTES_MAX,
       toMalformed: (text, cause) => new AppError("invalid_argument", text, { cause }),
     });
   }

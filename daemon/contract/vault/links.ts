@@ -194,7 +194,12 @@ export const linkPageEndpoints = {
         as: "send",
         method: "POST",
         summary: "Send files to a link; they become documents of its owner",
-        body: fileParts({ filesMax: LINK_FILES_MAX, bytesMax: Number.MAX_SAFE_INTEGER }),
+        body: fileParts({
+          filesMax: LINK_FILES_MAX,
+          bytesMax: Number.MAX_SAFE_INTEGER,
+          // Enough for a scan: strangers must not make the server read without an end what it refuses.
+          skippedBytesMax: 16 * 1024 * 1024,
+        }),
         replies: receipts,
         refusesOnly: [],
         apiOnly: "the page's form posts it",

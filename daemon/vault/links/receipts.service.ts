@@ -51,7 +51,7 @@ export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceipts
   return {
     /**
      * Receives the files of a form, one after the other. A file that is refused does not stop the others, until the link
-     * takes no more: what follows is not read.
+     * takes no more, or the file goes on for too long: what follows is not read.
      */
     async receive(
       link: VaultLink,
@@ -60,18 +60,26 @@ export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceipts
     ): Promise<Receipt> {
       const received: string[] = [];
       const refused: { readonly name: string; readonly reason: string }[] = [];
-      for await (const part of parts) {
-        const { stream } = part;
-        // A form without a chosen file sends an empty part.
-        if (part.filename === undefined) stream.resume();
-        else {
-          const name = toSafeName(part.filename);
-          const refusal = await receiveFile(link, { ...part, name }, address);
-          if (refusal === undefined) received.push(name);
-          else if (refused.length < REFUSALS_SHOWN_MAX)
-            refused.push({ name, reason: refusal.reason });
-          if (refusal?.isFinal === true) break;
+      try {
+        for await (const part of parts) {
+          // A form without a chosen file sends an empty part.
+          if (part.filename === undefined) part.stream.resume();
+          else {
+            const name = toSafeName(part.filename);
+            const refusal = await receiveFile(link, { ...part, name }, address);
+            if (refusal === undefined) received.push(name);
+            else if (refused.length < REFUSALS_SHOWN_MAX)
+              refused.push({ name, reason: refusal.reason });
+            if (refusal?.isFinal === true) break;
+          }
         }
+      } catch (error) {
+        const last = refused.at(-1);
+        if (!(error instanceof AppError) || error.code !== "too_large" || last === undefined)
+          throw error;
+        // The bytes of a refused file are not read to their end.
+        const reason = `${last.reason}; files after it were not read, send them without it`;
+        refused.splice(-1, 1, { ...last, reason });
       }
       return { received, refused };
     },
@@ -89,7 +97,7 @@ export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceipts
       const present = await findLink(db, link.id);
       const owner = await findOwner(present, address);
       if (present === undefined || owner === undefined || !isActive(present)) {
-        stream.resume();
+        stream.destroy();
         return { reason: CLOSED, isFinal: true };
       }
       await uploads.upload(owner, {
@@ -122,7 +130,7 @@ export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceipts
       });
       return undefined;
     } catch (error) {
-      stream.resume();
+      stream.destroy();
       if (!(error instanceof AppError) || error.code === "invalid_argument") throw error;
       return { reason: toReason(error), isFinal: false };
     }

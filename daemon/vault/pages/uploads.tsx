@@ -29,13 +29,22 @@ export async function storeFiles(
 ): Promise<{ readonly stored: number; readonly refused: readonly Refused[] }> {
   let stored = 0;
   const refused: Refused[] = [];
-  for await (const file of files) {
-    // Some browsers send the path of a file.
-    const name = file.filename?.split(/[/\\]/).at(-1) ?? "upload";
-    const tried = await tryForm(() => store(file, name), FAILURES);
-    file.stream.resume();
-    if ("refusal" in tried) refused.push({ name, text: toText(tried.refusal) });
-    else stored += 1;
+  try {
+    for await (const file of files) {
+      // Some browsers send the path of a file.
+      const name = file.filename?.split(/[/\\]/).at(-1) ?? "upload";
+      const tried = await tryForm(() => store(file, name), FAILURES);
+      file.stream.destroy();
+      if ("refusal" in tried) refused.push({ name, text: toText(tried.refusal) });
+      else stored += 1;
+    }
+  } catch (error) {
+    const last = refused.at(-1);
+    if (!(error instanceof AppError) || error.code !== "too_large" || last === undefined)
+      throw error;
+    // The bytes of a refused file are not read to their end.
+    const text = `${last.text} Files after it were not read: send them without it.`;
+    refused.splice(-1, 1, { ...last, text });
   }
   return { stored, refused };
 }

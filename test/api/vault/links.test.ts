@@ -322,6 +322,23 @@ describe("a link that receives files", () => {
     expect((await owner.request("/api/auth/me/quota")).json.used_bytes).toBe(7 + 9);
   });
 
+  test("stops reading a file that is far beyond its bytes, and says what was not read", async () => {
+    const owner = await signedIn();
+    const link = await linkTo(owner, { kind: "upload", max_bytes: 20 });
+    const body = files(
+      ["a.txt", "12345"],
+      ["big.txt", "x".repeat(40 * 1024 * 1024)],
+      ["c.txt", "xyz"],
+    );
+    const sent = await visit(link.path, { method: "POST", body });
+    expect(sent).toMatchObject({ status: 200 });
+    expect(sent.text).toContain("One file has arrived");
+    expect(sent.text).toMatch(/big\.txt<\/bdi>: it is too large; files after it were not read/);
+    expect(await namesOf(owner)).toEqual(["a.txt"]);
+    const again = await visit(link.path, { method: "POST", body: files(["c.txt", "xyz"]) });
+    expect(again.text).toContain("One file has arrived");
+  });
+
   test("never takes more files than its limit when visitors send at once, and a password keeps it", async () => {
     const owner = await signedIn();
     const link = await linkTo(owner, { kind: "upload", max_files: 2, password: "pw" });

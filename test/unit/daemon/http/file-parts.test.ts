@@ -14,7 +14,9 @@ async function read(
     readonly filesMax?: number;
     readonly bytesMax?: number;
     readonly fileBytesMax?: number;
+    readonly skippedBytesMax?: number;
   },
+  isWanted: (name: string | undefined) => boolean = () => true,
 ): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   const isRead = Promise.withResolvers<void>();
@@ -28,6 +30,10 @@ async function read(
         toMalformed: (text) => new AppError("unprocessable", text),
       });
       for await (const { filename, stream } of parts) {
+        if (!isWanted(filename)) {
+          stream.destroy();
+          continue;
+        }
         const chunks = await Array.fromAsync(stream as AsyncIterable<Buffer>).catch(
           (error: unknown) => (error as AppError).code,
         );
@@ -70,6 +76,24 @@ test("fails a file that is too large at its end and yields the next one", async 
     ["a", "too_large"],
     ["b", "2"],
   ]);
+});
+
+test("reads the rest of a file that its reader gave up to a bound, and the files after it within the bound", async () => {
+  const body = (bytes: number) =>
+    `${part("a", "1")}${part("b", "x".repeat(bytes))}${part("c", "3")}--B--\r\n`;
+  const isWanted = (name: string | undefined) => name !== "b";
+  const limits = { skippedBytesMax: 500_000, bytesMax: 10_000_000, fileBytesMax: 5_000_000 };
+  const [a, c] = [
+    ["a", "1"],
+    ["c", "3"],
+  ];
+  expect(await read(body(400_000), limits, isWanted)).toEqual([a, c]);
+  expect(await read(body(4_000_000), limits, isWanted)).toEqual([a, "too_large"]);
+  // A file that is wanted and read whole has no such bound.
+  const [, whole] = (await read(body(4_000_000), limits)) as [unknown, [string, string], unknown];
+  expect(whole[1]).toHaveLength(4_000_000);
+  const cut = await read(body(4_000_000), { ...limits, fileBytesMax: 1_000 });
+  expect(cut).toEqual([a, ["b", "too_large"], "too_large"]);
 });
 
 test("refuses more files than allowed after those before them", async () => {
