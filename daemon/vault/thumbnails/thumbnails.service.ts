@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { createLocks, createSemaphores } from "../../../storage/locks.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import {
@@ -12,13 +12,16 @@ import {
   type Thumbnail,
 } from "../../../storage/tables/vault/documents/thumbnails.ts";
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
+import { findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { AppError } from "../../errors.ts";
 import type { UnreadableReason } from "../analysis/extraction/outcome.ts";
 import type { VaultCaller } from "../caller.ts";
 import { isDrawable } from "../cloud/bytes/previewable.ts";
+import { createVersionNames } from "../cloud/bytes/version-key.ts";
 import {
   type DocumentBytes,
   type Documents,
+  isInternal,
   toObjectBytes,
 } from "../documents/documents.service.ts";
 import { writeObject } from "../documents/write-object.ts";
@@ -40,10 +43,12 @@ const WAITING_PER_ACCOUNT_MAX = 100;
 
 /**
  * Small pictures of documents. They are drawn when they are first asked for, kept as objects for the content that they show,
- * and deleted with the document. A file that cannot be drawn is read once.
+ * and deleted with the document. A file that cannot be drawn is read once. The content of a file in connected storage is the
+ * version that was listed or read last: other programs change it.
  */
 export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDeps) {
   const locks = createLocks();
+  const toNames = createVersionNames();
   const withPlace = createSemaphores({
     permits: READ_AT_ONCE,
     waitingMax: WAITING_PER_ACCOUNT_MAX,
@@ -52,12 +57,22 @@ export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDep
 
   async function find(document: VaultDocument): Promise<Thumbnail | undefined> {
     const kept = await findThumbnail(db, document.id);
-    if (kept?.contentSha256 !== document.sha256) return undefined;
+    if (kept?.contentSha256 !== (await findContentKey(db, document))) return undefined;
     if (kept.sha256 === undefined) return kept;
     return (await store.has(kept.sha256, kept.sizeBytes ?? 0)) ? kept : undefined;
   }
 
+  /** Returns the hash of the content, or the name of the version of a file in connected storage. */
+  async function findContentKey(from: Queries, document: VaultDocument): Promise<string> {
+    const { userId, connectionId, itemId } = document;
+    if (isInternal(document) || connectionId === undefined || itemId === undefined)
+      return document.sha256;
+    const item = await findLiveItemByRow(from, itemId);
+    return item === undefined ? document.sha256 : toNames({ userId, connectionId }, item).entityTag;
+  }
+
   async function make(document: VaultDocument): Promise<Thumbnail> {
+    const key = await findContentKey(db, document);
     const drawn = await drawDocument(document);
     const object =
       drawn.kind === "drawn"
@@ -65,11 +80,11 @@ export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDep
         : undefined;
     return db.transaction(async (tx) => {
       const now = await findDocument(tx, document.id);
-      if (now?.sha256 !== document.sha256)
+      if (now === undefined || (await findContentKey(tx, now)) !== key)
         throw new AppError("not_found", "The document has changed. Get its thumbnail again.");
       return saveThumbnail(tx, {
         documentId: document.id,
-        contentSha256: document.sha256,
+        contentSha256: key,
         sha256: object?.sha256,
         sizeBytes: object?.size,
         reason: drawn.kind === "drawn" ? undefined : drawn.reason,
@@ -79,7 +94,7 @@ export function createThumbnails({ db, store, documents, drawer }: ThumbnailsDep
 
   async function drawDocument(document: VaultDocument): ReturnType<ThumbnailDrawer["draw"]> {
     const tooLarge = { kind: "undrawable", reason: "too_large" } as const;
-    if (document.sizeBytes > SOURCE_BYTES_MAX) return tooLarge;
+    if (isInternal(document) && document.sizeBytes > SOURCE_BYTES_MAX) return tooLarge;
     const bytes = await documents.open(document);
     try {
       if ((bytes.size ?? 0) > SOURCE_BYTES_MAX) return tooLarge;

@@ -1,3 +1,5 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { png, receipt } from "../../support/scans.ts";
@@ -111,4 +113,31 @@ test("tiles show the picture of a document, and an icon of its kind where there 
   // A browser would draw the sign of a missing picture over the icon.
   const clear = await browser.open(`/vault/d/${broken}/thumbnail`);
   expect([clear.status, clear.headers.get("content-type")]).toEqual([200, "image/png"]);
+});
+
+test("a document in connected storage has the picture of the version that other programs have written", async () => {
+  const owner = await signedIn();
+  const root = join(daemon.home, "files", owner.handle, "pictures");
+  await mkdir(root, { recursive: true });
+  const connected = await owner.request("/api/cloud/connections", {
+    json: { provider: "local_folder", display_name: "Pictures", settings: { root: "pictures" } },
+  });
+  expect(connected).toMatchObject({ status: 201 });
+  const json = { backend: "local_folder" };
+  await owner.request("/api/auth/me/default-storage", { method: "PATCH", json });
+  const id = await upload(owner, png(receipt), "receipt.png", "image/png");
+  const before = await get(owner, id);
+  expect(before).toMatchObject({ status: 200 });
+  const folder = join(root, "croft");
+  const [name = ""] = await readdir(folder);
+  await writeFile(join(folder, name), "no picture any more");
+  const items = `/api/cloud/connections/${connected.json.id}/items`;
+  const top = await owner.request(`${items}?refresh=true`);
+  const parent = top.json.items[0].provider_item_id;
+  await owner.request(`${items}?refresh=true&parent_ref=${encodeURIComponent(parent)}`);
+  expect(await get(owner, id)).toMatchObject({ status: 404 });
+  await writeFile(join(folder, name), png(receipt));
+  await owner.request(`${items}?refresh=true&parent_ref=${encodeURIComponent(parent)}`);
+  const after = await get(owner, id);
+  expect([after.status, after.headers.get("etag")]).toEqual([200, before.headers.get("etag")]);
 });

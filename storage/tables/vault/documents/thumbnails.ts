@@ -5,7 +5,7 @@ import type { DocumentId } from "../ids.ts";
 
 const thumbnails = defineTable("vault_document_thumbnails", {
   documentId: textId<DocumentId>(),
-  /** Lower-case hex of the content that it shows. */
+  /** The content that it shows: its hash in lower-case hex, or the name of a version in connected storage. */
   contentSha256: text(),
   /** The object of the picture; undefined when none can be drawn. */
   sha256: optional(text()),
