@@ -11,7 +11,7 @@ import { createVersionNames } from "../cloud/bytes/version-key.ts";
 import type { RecordingFailed } from "../cloud/changes/change-recorder.ts";
 import type { Cloud } from "../cloud/cloud.feature.ts";
 import { DavRefusal, exists, fromFailure, noParent, notFound } from "./refusals.ts";
-import type { DavPath } from "./target.ts";
+import { type DavPath, toSpellings } from "./target.ts";
 import type { DavFile, DavFolder, DavResource } from "./tree.ts";
 
 export interface ConnectionTreeDeps extends Pick<
@@ -91,7 +91,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
             size: upload.size,
           });
           if (uploaded.kind === "uploaded") return getFile(uploaded.item.id);
-          if (uploaded.kind === "conflict") throw await toOutdated(parentRef);
+          if (uploaded.kind === "conflict") throw await toOutdated(parentRef, name);
           throw fromFailure(uploaded);
         },
         async createFolder(name) {
@@ -157,10 +157,11 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
 
     /** A storage may hold a name in the other form of Unicode than clients send. */
     async function findItem(parentRef: string, name: string): Promise<CloudItem | undefined> {
-      const found = await listings.find(caller, connectionId, { parentRef, name });
-      const decomposed = name.normalize("NFD");
-      if (found !== undefined || decomposed === name) return found;
-      return listings.find(caller, connectionId, { parentRef, name: decomposed });
+      for (const spelling of toSpellings(name)) {
+        const found = await listings.find(caller, connectionId, { parentRef, name: spelling });
+        if (found !== undefined) return found;
+      }
+      return undefined;
     }
 
     async function getFile(id: string): Promise<DavFile> {
@@ -169,9 +170,11 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       return toFile(item);
     }
 
-    /** Something unknown has the name: the next attempt knows it. */
-    async function toOutdated(parentRef: string): Promise<DavRefusal> {
+    /** Something unknown has the name: the next attempt knows it, unless the storage takes another name for the same. */
+    async function toOutdated(parentRef: string, name: string): Promise<DavRefusal> {
       await listings.relist(connection, parentRef);
+      if ((await findItem(parentRef, name)) === undefined)
+        return new DavRefusal(409, "The storage has this name in other letters, such as capitals.");
       return new DavRefusal(503, "The folder has changed in the storage. Send the file again.", {
         headers: { "Retry-After": "1" },
       });

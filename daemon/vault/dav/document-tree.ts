@@ -26,7 +26,7 @@ import type { DocumentUploads } from "../documents/uploads.service.ts";
 import type { DocumentVersions } from "../documents/versions.service.ts";
 import { ALL, nameTopics, TOPICS } from "./lock-places.ts";
 import { DavRefusal, noParent } from "./refusals.ts";
-import type { DavPath } from "./target.ts";
+import { type DavPath, toSpellings } from "./target.ts";
 import {
   type DavFile,
   type DavFolder,
@@ -85,11 +85,16 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         takes: "file",
         quota,
         async find(sought) {
-          const exact = await findDocumentByName(db, of, { filename: sought });
-          if (exact !== undefined) return toFile(exact, sought, topic);
-          const told = splitName(sought);
-          const found = told && (await findDocumentByName(db, of, told));
-          return found && toFile(found, sought, topic);
+          const spellings = toSpellings(sought);
+          const names = [
+            ...spellings.map((filename) => ({ filename })),
+            ...spellings.flatMap((name) => splitName(name) ?? []),
+          ];
+          for (const name of names) {
+            const found = await findDocumentByName(db, of, name);
+            if (found !== undefined) return toFile(found, sought, topic);
+          }
+          return undefined;
         },
         list: () => list(of, topic),
         async createFile(sought, { content, size, contentType }) {
@@ -230,7 +235,8 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
     async function findFolder(path: DavPath): Promise<{ readonly topic: VaultTopic | undefined }> {
       const [folder, name, ...more] = path;
       if (folder === ALL && name === undefined) return { topic: undefined };
-      const topic = name === undefined ? undefined : (await listTopics()).get(name);
+      const topic =
+        name === undefined ? undefined : (await listTopics()).get(name.normalize("NFC"));
       if (folder !== TOPICS || topic === undefined || more.length > 0) throw noParent();
       return { topic };
     }
@@ -242,8 +248,9 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       name: TOPICS,
       takes: "folder",
       async find(name) {
-        const topic = (await listTopics()).get(name);
-        return topic && toFolder(name, topic);
+        const segment = name.normalize("NFC");
+        const topic = (await listTopics()).get(segment);
+        return topic && toFolder(segment, topic);
       },
       async *list() {
         yield [...(await listTopics())].map(([name, topic]) => toFolder(name, topic));

@@ -87,7 +87,7 @@ async function* writeAll(
     const shown = page.value.map((each) => ({
       resource: each,
       path: [...found.path, each.name],
-      place: `${found.place}/${each.name}`,
+      place: `${found.place}/${each.name.normalize("NFC")}`,
     }));
     // Small parts, so that no page holds the event loop.
     for (let at = 0; at < shown.length; at += PART) yield* write(shown.slice(at, at + PART));

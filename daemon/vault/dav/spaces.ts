@@ -45,7 +45,7 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
       kind: "folder",
       name: "croft",
       holder: undefined,
-      find: async (name) => (await getSpaces()).get(name)?.open(),
+      find: async (name) => (await getSpaces()).get(name.normalize("NFC"))?.open(),
       async *list() {
         yield [...(await getSpaces()).values()].map((space) => space.open());
       },
@@ -76,7 +76,9 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
       },
     };
 
-    async function toPlace([name = "", ...rest]: DavPath): Promise<string> {
+    async function toPlace(path: DavPath): Promise<string> {
+      // Both forms of a name have one place: a lock may cover too much and never too little.
+      const [name = "", ...rest] = path.map((each) => each.normalize("NFC"));
       const space = (await getSpaces()).get(name);
       return [space?.id ?? name, ...rest].join("/");
     }

@@ -4,7 +4,10 @@ import { DavRefusal } from "./refusals.ts";
 /** The address below which the WebDAV server is. */
 const DAV_ROOT = "/dav";
 
-/** Names of folders from the root of the server down to a file or folder, decoded. */
+/**
+ * Names of folders from the root of the server down to a file or folder, decoded. In the form of Unicode that the client has
+ * sent: a storage may hold names in each, and two that differ in nothing else.
+ */
 export type DavPath = readonly string[];
 
 const PATH_BYTES_MAX = 8_192;
@@ -27,7 +30,7 @@ export function toDavPath(pathname: string): DavPath {
 function decodeSegment(segment: string): string {
   let name: string;
   try {
-    name = decodeURIComponent(segment).normalize("NFC");
+    name = decodeURIComponent(segment);
   } catch (error) {
     throw new DavRefusal(400, "The address is not percent-encoded UTF-8.", { cause: error });
   }
@@ -73,11 +76,21 @@ export function createDavAddresses(publicUrl: string, host: string | undefined) 
   };
 }
 
-/** Returns whether a path is that of something below a folder. */
-export function isBelow(path: DavPath, folder: DavPath): boolean {
-  return path.length > folder.length && folder.every((name, at) => path[at] === name);
+/** Returns the forms in which something may have a name, that of the client first. */
+export function toSpellings(name: string): readonly string[] {
+  return [...new Set([name, name.normalize("NFC"), name.normalize("NFD")])];
 }
 
+/** Returns whether a path is that of something below a folder, or may be. */
+export function isBelow(path: DavPath, folder: DavPath): boolean {
+  return path.length > folder.length && startsWith(path, folder);
+}
+
+/** Returns whether two paths are those of one file or folder, or may be. */
 export function isSamePath(one: DavPath, other: DavPath): boolean {
-  return one.length === other.length && one.every((name, at) => other[at] === name);
+  return one.length === other.length && startsWith(one, other);
+}
+
+function startsWith(path: DavPath, folder: DavPath): boolean {
+  return folder.every((name, at) => path[at]?.normalize("NFC") === name.normalize("NFC"));
 }

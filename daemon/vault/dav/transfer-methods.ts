@@ -66,12 +66,12 @@ async function openTransfer(
   const { folder } = target;
   if (folder === undefined)
     throw path.length === 0 ? new DavRefusal(403, "This is the root.") : noParent();
-  if (target.resource === undefined) toNewName(path);
-  else if (overwrite === "F") throw preconditionFailed();
+  const name = target.resource?.name ?? toNewName(path);
+  if (target.resource !== undefined && overwrite === "F") throw preconditionFailed();
   // Checked before the destination is set aside for something that cannot take its place.
-  else if (folder.takes !== undefined && folder.takes !== source.kind)
+  if (target.resource !== undefined && folder.takes !== undefined && folder.takes !== source.kind)
     throw new DavRefusal(403, `The folder of the destination takes no ${source.kind}.`);
-  return { source, target: { ...target, folder } };
+  return { source, target: { ...target, path: [...path.slice(0, -1), name], folder } };
 }
 
 /** Deletes the source of a complete copy: what has come into it meanwhile is not in the copy, and stays. */
