@@ -37,6 +37,28 @@ withChromium.describe("the script of the vault's pages", () => {
     await folders.stop();
   });
 
+  test("files that are dropped on an empty list of documents are uploaded", async () => {
+    await using context = await browser.newContext();
+    const page = await signedIn(context);
+    await page.goto(`${folders.daemon.url}/vault`);
+    await page.getByText("You can drop files and folders anywhere on this page.").waitFor();
+    const drop = (names: readonly string[]) =>
+      page.evaluate((dropped) => {
+        const dataTransfer = new DataTransfer();
+        for (const name of dropped) dataTransfer.items.add(new File([name], name));
+        dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+      }, names);
+    await drop([]);
+    await page.getByText("These are no files.").waitFor();
+    await drop(["one.txt", "two.txt"]);
+    await page.waitForURL("**/vault/add");
+    await page.getByText("2 of 2 uploaded").waitFor();
+    const { json } = await folders.mira.request("/api/documents");
+    expect(json.total).toBe(2);
+    for (const { id } of json.items)
+      await folders.mira.request(`/api/documents/${id}`, { method: "DELETE" });
+  }, 60_000);
+
   test("uploads several documents, shows the reason of a refused one, and moves by keys in the list", async () => {
     await using context = await browser.newContext();
     const events = watchPages(context);

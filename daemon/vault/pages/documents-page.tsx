@@ -203,7 +203,7 @@ function Head({ choice, topics }: { choice: Choice; topics: readonly string[] })
   const { topic, sort, view, q, byMeaning } = choice;
   return (
     <>
-      <div className="title">
+      <div className="title" data-drop="">
         <h1>Documents</h1>
         <span className="actions">
           <a className="button" href={TRASH}>

@@ -94,6 +94,28 @@ const kept = {
   },
 };
 
+/** Reads dropped files, and those in dropped folders. */
+const readEntry = async (entry, prefix) => {
+  if (entry.isFile)
+    return [{ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), path: prefix + entry.name }];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (batch.length === 0) return found;
+    for (const each of batch) found.push(...(await readEntry(each, prefix + entry.name + "/")));
+  }
+};
+const readDropped = async ({ items, files }) => {
+  // The items are gone after the first wait.
+  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const plain = [...files].map((file) => ({ file, path: file.name }));
+  if (entries.length === 0) return plain;
+  const found = [];
+  for (const entry of entries) found.push(...(await readEntry(entry, "")));
+  return found;
+};
+
 class Refused extends Error {}
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const reasons = { name_collision: "Something of this name exists already.", provider_unsupported: "This storage cannot do that." };
@@ -283,18 +305,6 @@ if (form !== null) {
   };
 
   const filesOf = (files) => [...files].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
-  /** Reads dropped folders. */
-  const readEntry = async (entry, prefix) => {
-    if (entry.isFile)
-      return [{ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), path: prefix + entry.name }];
-    const reader = entry.createReader();
-    const found = [];
-    for (;;) {
-      const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-      if (batch.length === 0) return found;
-      for (const each of batch) found.push(...(await readEntry(each, prefix + entry.name + "/")));
-    }
-  };
 
   input.addEventListener("change", () => {
     const files = filesOf(input.files);
@@ -318,10 +328,7 @@ if (form !== null) {
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", async (event) => {
     event.preventDefault();
-    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-    const found = [];
-    for (const entry of entries) found.push(...(await readEntry(entry, "")));
-    add(found);
+    add(await readDropped(event.dataTransfer));
   });
   addEventListener("beforeunload", (event) => {
     if (tasks.some(({ state, key }) => (state === "sending" || state === "waiting") && key === undefined)) event.preventDefault();
@@ -337,15 +344,32 @@ if (form !== null) {
   else void navigator.locks.request(["croft-uploads", account, target, folder].join(" "), () => resume().then(() => new Promise(() => {})));
 }
 
-// A file that is dropped on the list of documents opens the page that uploads it.
-if (form === null && document.querySelector(".selection, [data-drop]") !== null) {
+// A file that is dropped on the list of documents, be it empty, opens the page that uploads it.
+const dropPlace = form === null ? document.querySelector("[data-drop]") : null;
+if (dropPlace !== null) {
+  const note = element("p", { className: "quiet", role: "status" });
+  dropPlace.after(note);
+  document.querySelector(".empty p")?.append(" You can drop files and folders anywhere on this page.");
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", async (event) => {
     event.preventDefault();
     const account = document.querySelector('meta[name="account"]')?.content ?? "";
-    for (const file of event.dataTransfer.files)
-      await kept.put({ file, path: file.name, target: "documents", folder: "", account });
-    location.href = base + "/vault/add";
+    const keys = [];
+    try {
+      const found = await readDropped(event.dataTransfer);
+      if (found.length === 0) {
+        note.textContent = "These are no files. Drop files or folders here, or press Add.";
+        return;
+      }
+      note.textContent = "Taking " + found.length + (found.length === 1 ? " file …" : " files …");
+      for (const { file, path } of found) keys.push(await kept.put({ file, path, target: "documents", folder: "", account }));
+      if (keys.includes(undefined)) throw new Error("the browser keeps no files");
+      location.href = base + "/vault/add";
+    } catch {
+      // Otherwise they would be sent twice.
+      for (const key of keys) await kept.remove(key);
+      note.textContent = "Your browser cannot take these files from here. Press Add, and drop them there.";
+    }
   });
 }
 `;
