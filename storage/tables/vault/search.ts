@@ -117,6 +117,14 @@ async function setTitle(tx: Transaction, id: number, title: string): Promise<voi
   if (tx.dialect === "postgres" && row !== undefined) await fold(tx, id, { title, body: row.body });
 }
 
+/** Returns whether a page of this many rows is the last one, and is not beyond the end. */
+export function isEnd(
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  rows: number,
+): boolean {
+  return rows < limit && (rows > 0 || offset === 0);
+}
+
 /** Returns one page of the entries that match all terms, best first, and the number of all matches. */
 export async function searchEntries(
   db: Queries & { readonly dialect: "sqlite" | "postgres" },
@@ -274,15 +282,14 @@ async function searchPostgres(
     limit,
     offset,
   );
+  const matches = rows.map((row) => toMatch(row, toPassage(String(row["passage"]), terms)));
+  if (isEnd({ offset, limit }, rows.length)) return { matches, total: offset + rows.length };
   const count = await db.get<{ total: number }>(
     `SELECT count(*) AS total ${from}`,
     query,
     ...values,
   );
-  return {
-    matches: rows.map((row) => toMatch(row, toPassage(String(row["passage"]), terms))),
-    total: Number(count?.total ?? 0),
-  };
+  return { matches, total: Number(count?.total ?? 0) };
 }
 
 async function fold(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import { toDocumentCondition } from "../search.ts";
+import { isEnd, toDocumentCondition } from "../search.ts";
 import type { SearchTerm } from "../search-terms.ts";
 import {
   type AccountId,
@@ -178,11 +178,14 @@ export async function listDocuments(
     limit,
     offset,
   );
+  const documents = rows.map(toDocument);
+  // The end of the list tells how long it is: a search that finds little runs once.
+  if (isEnd({ offset, limit }, rows.length)) return { documents, total: offset + rows.length };
   const count = await db.get<{ total: number }>(
     `SELECT count(*) AS total FROM vault_documents ${where}`,
     ...values,
   );
-  return { documents: rows.map(toDocument), total: Number(count?.total ?? 0) };
+  return { documents, total: Number(count?.total ?? 0) };
 }
 
 /** Renames a document. Returns false when it does not exist. */

@@ -5,6 +5,7 @@ import type { Database } from "../../../../../storage/engine/database.ts";
 import {
   deleteDocument,
   insertDocument,
+  listDocuments,
 } from "../../../../../storage/tables/vault/documents/documents.ts";
 import {
   listPassages,
@@ -99,6 +100,27 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
     expect(await find("tea")).toEqual(["bill", "tea"]);
     expect(await find("tea minutes")).toEqual(["tea"]);
     expect(await find("coffee")).toEqual([]);
+  });
+
+  test("counts the same on every page: the first, a full one, a short one and an empty one", async () => {
+    const total = async (limit: number, offset: number) => {
+      const page = { limit, offset };
+      const found = await searchEntries(db, parseQuery("tea"), { userId: mira }, page);
+      const order = { sort: "name" as const, descending: false };
+      const listed = await listDocuments(
+        db,
+        { userId: mira, terms: parseQuery("tea") },
+        { ...order, ...page },
+      );
+      expect([listed.total, listed.documents.length]).toEqual([found.total, found.matches.length]);
+      return [found.total, found.matches.length];
+    };
+    expect(await total(10, 0)).toEqual([2, 2]);
+    expect(await total(2, 0)).toEqual([2, 2]);
+    expect(await total(1, 0)).toEqual([2, 1]);
+    expect(await total(10, 1)).toEqual([2, 1]);
+    expect(await total(1, 1)).toEqual([2, 1]);
+    expect(await total(10, 2)).toEqual([2, 0]);
   });
 
   test("counts all matches on a page past the end", async () => {
