@@ -97,7 +97,10 @@ async function showList(context: SignedInContext, choice: Choice): Promise<Vault
           <EmptyState>
             {choice.topic === "" ? (
               <>
-                No documents yet. <a href={ADD}>Add some</a>.
+                No documents yet. <a href={ADD}>Add some</a>.{" "}
+                <span data-drop-hint="" hidden>
+                  You can drop files and folders anywhere on this page.
+                </span>
               </>
             ) : (
               <>

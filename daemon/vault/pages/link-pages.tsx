@@ -136,7 +136,7 @@ export function LinkFields() {
   return (
     <>
       <label>
-        Last day; in a week where it is empty
+        Last day; without one, a week from now
         <input type="date" name="until" />
       </label>
       <label className="check">

@@ -132,7 +132,8 @@ if (form !== null) {
   const pause = element("button", { type: "button" }, "Pause");
   const folders = element("input", { type: "file", webkitdirectory: true, multiple: true, hidden: true });
   const pickFolder = element("button", { type: "button" }, "Choose a folder");
-  const bar = element("div", { className: "actions", hidden: true }, total, summary, pause);
+  const done = element("a", { href: base + "/vault", hidden: true }, "See your documents");
+  const bar = element("div", { className: "actions", hidden: true }, total, summary, pause, done);
   const drop = element("p", { className: "drop" }, "Drop files or folders anywhere on this page.");
   form.after(drop, bar, list);
   form.lastElementChild.append(" ", pickFolder, folders);
@@ -153,6 +154,7 @@ if (form !== null) {
     summary.textContent = count("done") + " of " + tasks.length + " uploaded" + (failed === 0 ? "" : ", " + failed + " refused");
     pause.textContent = isPaused ? "Resume" : "Pause";
     pause.hidden = queue.length === 0 && running === 0;
+    done.hidden = !pause.hidden || target !== "documents" || count("done") === 0;
   };
   const report = (task, state, text = "") => {
     task.state = state;
@@ -349,7 +351,7 @@ const dropPlace = form === null ? document.querySelector("[data-drop]") : null;
 if (dropPlace !== null) {
   const note = element("p", { className: "quiet", role: "status" });
   dropPlace.after(note);
-  document.querySelector(".empty p")?.append(" You can drop files and folders anywhere on this page.");
+  for (const hint of document.querySelectorAll("[data-drop-hint]")) hint.hidden = false;
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", async (event) => {
     event.preventDefault();
