@@ -80,6 +80,8 @@ async function showDocument(
   failed?: string,
 ): Promise<VaultPageAnswer> {
   const { call, session } = context;
+  // A refused form is shown again as it was sent.
+  const sent = failed === undefined ? undefined : context.form;
   const found = await getDocument(call, id);
   const isOwn = found.extracted_text !== undefined;
   const { pdf_open_mode: pdfMode } = (await call(accountEndpoints.viewPreferences)).body;
@@ -137,6 +139,7 @@ async function showDocument(
                 shares={await listSharesOf(call, id)}
                 invitations={await showInvitations(call, id, session.formToken)}
                 token={session.formToken}
+                sent={sent}
               />
             ) : null}
           </section>
@@ -200,12 +203,15 @@ function Changes({
   shares,
   invitations,
   token,
+  sent,
 }: {
   document: FullDocument;
   shares: readonly Share[];
   invitations: ReactNode;
   token: string;
+  sent: URLSearchParams | undefined;
 }) {
+  const isSent = (action: string) => sent?.get("action") === action;
   const form = { action: toDocumentPath(id), token };
   return (
     <>
@@ -231,7 +237,13 @@ function Changes({
         ))}
       </ul>
       <Form {...form} className="row">
-        <input name="topic" required maxLength={100} aria-label="Topic to add" />
+        <input
+          name="topic"
+          defaultValue={isSent("add-topic") ? (sent?.get("topic") ?? "") : ""}
+          required
+          maxLength={100}
+          aria-label="Topic to add"
+        />
         <button name="action" value="add-topic">
           Add the topic
         </button>
@@ -268,9 +280,9 @@ function Changes({
         ))}
       </ul>
       {invitations}
-      <Menu name="Share with a person">
+      <Menu name="Share with a person" isOpen={isSent("share")}>
         <Form {...form} className="stack">
-          <ShareFields />
+          <ShareFields recipient={sent?.get("recipient") ?? ""} />
           <div>
             <button name="action" value="share">
               Share
@@ -278,7 +290,7 @@ function Changes({
           </div>
         </Form>
       </Menu>
-      <Menu name="Share by a link">
+      <Menu name="Share by a link" isOpen={isSent("link")}>
         <Form {...form} className="stack">
           <LinkFields />
           <label>
@@ -292,11 +304,16 @@ function Changes({
           </div>
         </Form>
       </Menu>
-      <Menu name="Rename">
+      <Menu name="Rename" isOpen={isSent("rename")}>
         <Form {...form} className="stack">
           <label>
             Name
-            <input name="filename" defaultValue={filename} required maxLength={255} />
+            <input
+              name="filename"
+              defaultValue={sent?.get("filename") ?? filename}
+              required
+              maxLength={255}
+            />
           </label>
           <div>
             <button name="action" value="rename">

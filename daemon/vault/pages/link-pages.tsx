@@ -102,7 +102,8 @@ function LinkRow({ link: each, token }: { link: Link; token: string }) {
           "Without an end"
         ) : (
           <>
-            Until <Time at={each.expires_at} />
+            {each.status === "expired" ? "Ended " : "Ends "}
+            <Time at={each.expires_at} />
           </>
         )}
         {each.has_password ? ", with a password" : ""}

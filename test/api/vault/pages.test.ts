@@ -257,6 +257,24 @@ describe("the forms and pages of documents", () => {
     expect((await mira.request(`/api/documents/${id}`)).status).toBe(200);
   });
 
+  test("a refused form is shown open, with the values that were sent", async () => {
+    const id = await upload(mira, "kept.txt", "words");
+    const browser = await browserOf(mira);
+    const send = async (fields: Record<string, string>) => {
+      const { status, text } = await browser.submit(`/vault/d/${id}`, fields);
+      expect(status).toBe(422);
+      return text;
+    };
+    const renamed = await send({ action: "rename", filename: "a/b" });
+    expect(renamed).toMatch(/<details open=""><summary>Rename/);
+    expect(renamed).toContain('value="a/b"');
+    const shared = await send({ action: "share", recipient: "no-one", permission: "view" });
+    expect(shared).toMatch(/<details open=""><summary>Share with a person/);
+    expect(shared).toContain('value="no-one"');
+    expect(shared).toContain('value="kept.txt"');
+    expect((await browser.open(`/vault/d/${id}`)).text).not.toContain("<details open");
+  });
+
   test("documents of another account are missing, on every page and form", async () => {
     const id = await upload(nora, "secret.txt", "secret words");
     const browser = await browserOf(mira);
