@@ -101,6 +101,9 @@ export const exportDocuments = commandDetails({
     const { documents, topics } = await plan(calling, versions);
     const previous = await readPrevious(root);
     await mkdir(root, { recursive: true, mode: 0o700 });
+    for (const document of documents)
+      for (const file of [document, ...(document.versions ?? [])]) progress.expect(file.size_bytes);
+    progress.expectNoMore();
     const isOurs = async (file: string) => {
       const hash = previous.get(file);
       return hash !== undefined && hasHash(join(root, file), hash);
@@ -269,7 +272,10 @@ async function fetchFile(
 ): Promise<boolean> {
   const path = join(root, file);
   await parts.sweep(path, cli.system);
-  if (await hasHash(path, sha256)) return false;
+  if (await hasHash(path, sha256)) {
+    progress.leaveOut(size);
+    return false;
+  }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const mayReplace = cli.flags.force || (await isOurs(file));
   await trackTransfer(progress, file, async (shown) => {

@@ -69,6 +69,8 @@ export const importDocuments = commandDetails({
     const progress = await cli.progress();
     const calling = withRetries(cli, progress);
     const account = await readAccount(calling, source);
+    for (const one of source.documents) if (!("error" in one)) progress.expect(null);
+    progress.expectNoMore();
     const tasks = source.documents.map((one): Task<{ id: string; state: string }> =>
       "error" in one
         ? failedTask(one.item, new CliError("invalid", one.error))
@@ -135,6 +137,7 @@ async function importDocument(
   await assertHash(path, document, sha256);
   const { filename } = document;
   const existing = account.documents.get(toDocumentKey({ sha256, filename }));
+  if (existing !== undefined) progress.leaveOut(null);
   const { id, topics } = existing ?? (await upload(cli, path, filename, progress));
   const wanted = await createTopics(cli, document.topics, account);
   const have = new Set(existing === undefined ? [] : topics.map(toTopicKey));

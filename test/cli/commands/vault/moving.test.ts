@@ -108,8 +108,10 @@ describe("documents that move", () => {
     await upload("CON.txt", "a name that Windows reserves", "Taxes");
     const shared = await upload("a?b:c.txt", "characters that Windows refuses", "Taxes");
     await croft("mira", ["vault", "share", "create", shared, "--to", "noor"]);
-    const exported = await croft("mira", ["vault", "document", "export", one, "--json"]);
+    const shown = ["--json", "--progress", "json"];
+    const exported = await croft("mira", ["vault", "document", "export", one, ...shown]);
     expect(exported.code, exported.err).toBe(0);
+    expect(exported.err).toContain('{"event":"total","files":4,"bytes":');
     expect((exported.json() as { state: string }[]).map(({ state }) => state)).toEqual(
       Array.from({ length: 4 }, () => "fetched"),
     );
@@ -146,8 +148,9 @@ describe("documents that move", () => {
     });
 
     for (const state of ["imported", "present"]) {
-      const ran = await croft("noor", ["vault", "document", "import", one, "--json"]);
+      const ran = await croft("noor", ["vault", "document", "import", one, ...shown]);
       expect(ran.code, ran.err).toBe(0);
+      expect(ran.err).toContain('{"event":"total","files":4,');
       expect((ran.json() as { state: string }[]).map((each) => each.state)).toEqual(
         Array.from({ length: 4 }, () => state),
       );
