@@ -211,11 +211,11 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
     async function move(item: CloudItem, to: DavPath, onlyThis: boolean): Promise<undefined> {
       const target = await findFolderRef(to.slice(0, -1));
       const name = to.at(-1) ?? "";
-      const rename = (id: string, newName: string) =>
-        changes.rename(caller, toPlace(id), { new_name: newName });
+      const rename = (id: string, newName: string, etag?: string) =>
+        changes.rename(caller, toPlace(id), { new_name: newName, etag });
       const renameSeen = async (newName: string) =>
         onlyThis
-          ? orThrow(await rename(item.providerItemId, newName))
+          ? orThrow(await rename(item.providerItemId, newName, item.etag))
           : onCurrent(item, ({ providerItemId }) => rename(providerItemId, newName));
       if (target === item.parentRef) {
         await renameSeen(name);
