@@ -175,7 +175,8 @@ describe("a sync from here to a connection", () => {
     /** The file gets other bytes just before the command looks at it again. */
     const changeLate = (at: InWork, id: string) => {
       at.storage.override = ({ path }) => {
-        if (!path.includes("name=")) return undefined;
+        const name = new URL(path, "http://x").searchParams.get("name");
+        if (name !== id.split("/").at(-1)) return undefined;
         const index = at.storage.items.findIndex((one) => one.id === id);
         at.storage.items[index] = { ...at.storage.items[index]!, bytes: Buffer.from("theirs") };
         return undefined;
