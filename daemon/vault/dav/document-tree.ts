@@ -41,7 +41,7 @@ export interface DocumentTreeDeps {
   readonly uploads: Pick<DocumentUploads, "upload">;
   readonly trash: Pick<DocumentTrash, "remove">;
   readonly versions: Pick<DocumentVersions, "replace">;
-  readonly topics: Pick<Topics, "list" | "create" | "update" | "remove">;
+  readonly topics: Pick<Topics, "list" | "create" | "update" | "remove" | "removeIfEmpty">;
 }
 
 /** Documents of one page of a listing. */
@@ -121,7 +121,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         },
         async removeIfEmpty() {
           if (topic === undefined) throw new DavRefusal(403, FIXED);
-          return topics.remove(caller, topic.id, { isKeptWithDocuments: true });
+          return topics.removeIfEmpty(caller, topic.id);
         },
         async discard() {
           if (topic === undefined) throw new DavRefusal(403, FIXED);

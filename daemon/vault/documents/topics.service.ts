@@ -77,24 +77,19 @@ export function createTopics({
       });
     },
 
-    /**
-     * Deletes a topic; documents lose it. Returns false, and keeps it, when documents have it that are not in the trash and
-     * `isKeptWithDocuments` is set.
-     */
-    async remove(
-      caller: VaultCaller,
-      id: string,
-      { isKeptWithDocuments = false }: { readonly isKeptWithDocuments?: boolean } = {},
-    ): Promise<boolean> {
-      return db.transaction(async (tx) => {
-        const topic = await getOwn(tx, caller, id);
-        if (isKeptWithDocuments && (await hasDocuments(tx, id))) return false;
-        await deleteTopic(tx, id);
-        const metadata = { name: topic.name, owner: ownerOf(topic) };
-        await insertAudit(tx, toAudit(caller, "document.topic_deleted", id, metadata));
-        return true;
-      });
+    /** Deletes a topic; documents lose it. */
+    async remove(caller: VaultCaller, id: string): Promise<void> {
+      await db.transaction((tx) => removeTopic(tx, caller, id));
     },
+
+    /** Deletes a topic that only documents in the trash have; returns false, and keeps it, when others have it. */
+    removeIfEmpty: (caller: VaultCaller, id: string): Promise<boolean> =>
+      db.transaction(async (tx) => {
+        await getOwn(tx, caller, id);
+        if (await hasDocuments(tx, id)) return false;
+        await removeTopic(tx, caller, id);
+        return true;
+      }),
 
     /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
     async resolve(from: Queries, userId: AccountId, names: readonly string[]): Promise<string[]> {
@@ -113,6 +108,13 @@ export function createTopics({
       });
     },
   };
+
+  async function removeTopic(tx: Transaction, caller: VaultCaller, id: string): Promise<void> {
+    const topic = await getOwn(tx, caller, id);
+    await deleteTopic(tx, id);
+    const metadata = { name: topic.name, owner: ownerOf(topic) };
+    await insertAudit(tx, toAudit(caller, "document.topic_deleted", id, metadata));
+  }
 
   async function getOwn(from: Queries, caller: VaultCaller, id: string): Promise<VaultTopic> {
     const topic = await findTopic(from, id);
