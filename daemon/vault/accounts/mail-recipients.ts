@@ -46,7 +46,8 @@ export async function isMailMeant(
       return owner?.email === address;
     }
     case "password": {
-      const user = await findActive(db, id);
+      // Also for an inactive account: its link works once an administrator has activated it again.
+      const user = await findVaultUser(db, toAccountId(id));
       return user?.email === address && fingerprintOfAccount(user) === reason.replaces;
     }
   }
