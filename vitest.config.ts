@@ -20,9 +20,9 @@ const compiled = {
 const production = { ...compiled, NODE_ENV: "production" };
 
 /**
- * Files of a process of their own: some replace a module of Node, which in a shared process other files have loaded already,
- * one counts the blocks of code that run, which V8 does exactly only for functions compiled after the counting began, one
- * counts open files and runs the garbage collector.
+ * Files of a process of their own: some replace a module, which in a shared process other files have loaded already, one counts
+ * the blocks of code that run, which V8 does exactly only for functions compiled after the counting began, one counts open files
+ * and runs the garbage collector.
  */
 const isolated = [
   "test/unit/storage/objects/file-objects.test.ts",
@@ -30,6 +30,7 @@ const isolated = [
   "test/unit/storage/faults.test.ts",
   "test/api/resets.test.ts",
   "test/api/busy-database.test.ts",
+  "test/api/faults-everywhere.test.ts",
 ];
 
 /** Files that read the SQLite file of a home, which a run on PostgreSQL does not have. */

@@ -28,6 +28,19 @@ test("every test file belongs to a layer, or it would never run", () => {
   );
 });
 
+test("a test that replaces a module has a process of its own, where no other file has loaded it", () => {
+  const config = readFileSync(join(root, "vitest.config.ts"), "utf8");
+  const isolated = config.slice(
+    config.indexOf("const isolated"),
+    config.indexOf("const ofDatabase"),
+  );
+  const paths = linesLike(/^\s*vi\.(?:mock|doMock)\(/, /\.test\.tsx?$/).map(
+    (line) => line.split(":")[0],
+  );
+  expect(paths.length).toBeGreaterThan(0);
+  expect(paths.filter((path) => !isolated.includes(`"${path}"`))).toEqual([]);
+});
+
 test("no test is singled out or put off", () => {
   expect(linesLike(/\b(test|it|describe)(\.\w+)*\.(only|todo|skip)\(/, /\.test\.tsx?$/)).toEqual(
     [],
