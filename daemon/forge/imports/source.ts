@@ -268,7 +268,11 @@ interface Answered {
 
 /** @throws SourceBusy for the answer of a server that limits requests */
 export function assertNotLimited({ status, headers }: Answered, now: number): void {
-  const isLimited = status === 429 || (status === 403 && headers["x-ratelimit-remaining"] === "0");
+  // GitHub limits the rate of requests, besides their number in an hour, with a 403 that names the time.
+  const isLimited =
+    status === 429 ||
+    (status === 403 &&
+      (headers["x-ratelimit-remaining"] === "0" || headers["retry-after"] !== undefined));
   if (isLimited) throw new SourceBusy(toWait(headers, now));
 }
 

@@ -128,6 +128,20 @@ test("a source that limits requests for ever is asked ever more seldom, and fail
   });
 });
 
+test("a refusal with a time is a limit on requests, one without is final", async () => {
+  let headers: Record<string, string> = { "retry-after": "60", "x-ratelimit-remaining": "4000" };
+  const { run, state } = await open(["labels"], () => ({ status: 403, headers }));
+  await run();
+  expect(enqueued).toMatchObject([{ runAt: now + 60_000 }]);
+  expect(await state()).toMatchObject({ state: "waiting", progress: { pauses: 1 } });
+  headers = {};
+  await run();
+  expect(await state()).toMatchObject({
+    state: "failed",
+    error: "the source refuses the credentials (status 403)",
+  });
+});
+
 test("an import leaves its place after two minutes, and begins the next time where it was", async () => {
   let pages = 0;
   const { run, state } = await open(["labels"], () => {
