@@ -16,15 +16,17 @@ let git: GitClient;
 let now = Date.now();
 const people = createForgePeople(() => daemon);
 
+const options = {
+  env: {
+    CROFT_RATE_LIMITS: "off",
+    CROFT_WORKFLOW_LOG_DAYS: "30",
+    CROFT_WORKFLOW_RUN_DAYS: "60",
+  },
+  clock: () => now,
+};
+
 beforeAll(async () => {
-  daemon = await startTestDaemon({
-    env: {
-      CROFT_RATE_LIMITS: "off",
-      CROFT_WORKFLOW_LOG_DAYS: "30",
-      CROFT_WORKFLOW_RUN_DAYS: "60",
-    },
-    clock: () => now,
-  });
+  daemon = await startTestDaemon(options);
   git = await createGitClient();
   await people.newUser("mira");
 });
@@ -38,8 +40,19 @@ const runTask = async (name: string) => {
   expect(answer.status).toBe(204);
 };
 
+/** Stops the daemon for a time. */
+async function restart(ms: number) {
+  const { home } = daemon;
+  await daemon.stop();
+  now += ms;
+  daemon = await startTestDaemon({ ...options, home });
+}
+
+const repositoryOf = (name: string) =>
+  createWorkflowRepository({ daemon, people, git }, "mira", name);
+
 async function newRepository(name: string, job = "") {
-  const repository = createWorkflowRepository({ daemon, people, git }, "mira", name);
+  const repository = repositoryOf(name);
   await repository.create();
   const workflow = `on: push\njobs: { a: { runs-on: ${name}, steps: [{ run: x }, { run: y }] ${job} } }\n`;
   await repository.push({ "ci.yml": workflow });
@@ -71,6 +84,18 @@ describe("a task of workflows", () => {
     now += 5 * MINUTE;
     await runTask("stop_zombie_tasks");
     expect(await repository.statesOf(run.id)).toEqual({ a: "failure" });
+  });
+
+  test("stop_zombie_tasks spares the job of a runner that could not report while the daemon was stopped", async () => {
+    const { repository, run } = await newRepository("restarted");
+    await repository.take();
+    await restart(11 * MINUTE);
+    const states = () => repositoryOf("restarted").statesOf(run.id);
+    await runTask("stop_zombie_tasks");
+    expect(await states()).toEqual({ a: "in_progress" });
+    now += 5 * MINUTE;
+    await runTask("stop_zombie_tasks");
+    expect(await states()).toEqual({ a: "failure" });
   });
 
   test("stop_endless_tasks cancels a job that runs longer than its limit", async () => {

@@ -17,6 +17,8 @@ import { finishTask } from "./tasks.service.ts";
 
 /** A task without a report for this long has lost its runner. */
 const SILENT_MS = 600_000;
+/** Time in which runners report again after they could not; less than the time between two runs of the task. */
+const GRACE_MS = 240_000;
 /** The longest run of a task whose job names no limit, and the longest wait for a runner. */
 const DEFAULT_TIMEOUT_MS = 3 * 3_600_000;
 const ABANDONED_MS = 24 * 3_600_000;
@@ -36,8 +38,9 @@ export function createTaskUpkeep({
   readonly clock: () => number;
   readonly engine: RunEngine;
 }): readonly CronTask[] {
-  /** When silent tasks were last looked for; undefined since the start. */
-  let lookedAt: number | undefined;
+  /** When silent tasks were last looked for, and since when runners can report. */
+  let lookedAt = clock();
+  let listensSince = lookedAt;
   return [
     { ...forgeTasks.stop_zombie_tasks, run: failSilent },
     { ...forgeTasks.stop_endless_tasks, run: stopOverdue },
@@ -46,13 +49,14 @@ export function createTaskUpkeep({
   ];
 
   /**
-   * Ends the tasks whose runner has not reported for ten minutes or was deleted. None when it could not report: the machine
-   * slept, or the clock was set. The next run ends those that have not reported since.
+   * Ends the tasks whose runner has not reported for ten minutes or was deleted. None when it could not report: the daemon
+   * has just started, the machine slept, or the clock was set. The next run ends those that have not reported since.
    */
   async function failSilent(): Promise<void> {
-    const sinceMs = clock() - (lookedAt ?? clock());
+    const sinceMs = clock() - lookedAt;
     lookedAt = clock();
-    if (sinceMs >= SILENT_MS || sinceMs < 0) return;
+    if (sinceMs >= SILENT_MS || sinceMs < 0) listensSince = lookedAt;
+    if (lookedAt - listensSince < GRACE_MS) return;
     const heard = { after: clock() - SILENT_MS, before: clock() + SILENT_MS };
     for (const { id } of await listSilentTasks(db, heard, SILENT_PAGE))
       await db.transaction(async (tx) => {
