@@ -1,5 +1,6 @@
 import {
   type ForgeAttachment,
+  listAttachmentsOfComments,
   listAttachmentsOfIssue,
 } from "../../../storage/tables/forge/issues/attachments.ts";
 import type { Queries } from "../../../storage/engine/database.ts";
@@ -12,7 +13,8 @@ import {
 import { findPull, type ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
-import type { OwnedRepository } from "../events.ts";
+import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
+import type { CommentDetails, OwnedRepository } from "../events.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An issue with the records that its view shows. */
@@ -52,6 +54,15 @@ export async function loadIssueDetails(
     pull: issue.isPull ? await findPull(db, issue.id) : undefined,
     viewer,
   };
+}
+
+/** Loads the records that the view of a comment shows besides the comment and its issue. */
+export async function loadCommentParts(
+  db: Queries,
+  { id, authorId }: ForgeComment,
+): Promise<Pick<CommentDetails, "author" | "attachments">> {
+  const [author] = authorId === undefined ? [] : await listUsersByIds(db, [authorId]);
+  return { author, attachments: (await listAttachmentsOfComments(db, [id])).get(id) ?? [] };
 }
 
 /** Returns users by id, without deleted ones. */

@@ -24,7 +24,13 @@ import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
 import type { CommentDetails, Emit } from "../events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
-import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
+import { assertRoomForText, openChangeable } from "./changeable-comment.ts";
+import {
+  findPeople,
+  loadCommentParts,
+  loadIssueDetails,
+  type IssueDetails,
+} from "./issue-details.ts";
 import {
   assertMayChange,
   assertUnlocked,
@@ -33,7 +39,7 @@ import {
   openIssue,
 } from "./issue-access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
-import type { GrantedRepository, OpenedRepository } from "../opened.ts";
+import type { GrantedRepository } from "../opened.ts";
 
 /**
  * Limits of a list of comments: the reference has no pages here, and many concurrent responses must fit into memory.
@@ -175,7 +181,8 @@ export function createIssues({
       getComment(db, opened, id),
 
     /**
-     * Replaces the text of a comment. Refuses with `precondition_failed` when `ifMatch` names another text than it has.
+     * Replaces the text of a comment, also of one on a line. Refuses with `precondition_failed` when `ifMatch` names another text
+     * than it has, with `unprocessable` as `assertRoomForText`. A comment of a pending review is changed without an event.
      */
     async editComment(
       opened: GrantedRepository,
@@ -184,17 +191,22 @@ export function createIssues({
       { body, ifMatch }: { readonly body: string; readonly ifMatch?: string | undefined },
     ): Promise<CommentDetails> {
       return db.transaction(async (tx) => {
-        const details = await getComment(tx, await reopenRepository(tx, opened), id);
-        const { authorId, body: formerBody } = details.comment;
-        assertMayChange(details.owned, authorId, caller.user);
-        assertSameText(formerBody, ifMatch);
-        const comment = await updateComment(tx, details.comment.id, body);
+        const owned = await reopenRepository(tx, opened);
+        const { issue, comment: former, review } = await openChangeable(tx, owned, caller, id);
+        assertMayChange(owned, former.authorId, caller.user);
+        assertSameText(former.body, ifMatch);
+        if (review !== undefined)
+          await assertRoomForText(tx, review.id, { before: former.body, after: body });
+        const comment = await updateComment(tx, former.id, body);
         if (comment === undefined) throw notFound();
+        const details = { owned, issue, comment, ...(await loadCommentParts(tx, comment)) };
+        if (review?.state === "pending") return details;
         await insertMentions(tx, comment.issueId, await findMentionedIds(tx, body));
-        const changes = { body: { from: formerBody } };
-        const change = { ...details, actor: caller.user, comment, changes };
-        if (comment.body !== formerBody) await emit(tx, "comment", { ...change, action: "edited" });
-        return { ...details, comment };
+        const changes = { body: { from: former.body } };
+        const change = { ...details, actor: caller.user, changes };
+        if (comment.body !== former.body)
+          await emit(tx, "comment", { ...change, action: "edited" });
+        return details;
       });
     },
   };
@@ -232,11 +244,9 @@ async function getComment(
   db: Queries,
   owned: GrantedRepository,
   id: number,
-): Promise<CommentDetails & { readonly owned: OpenedRepository }> {
+): Promise<CommentDetails> {
   const { issue, comment } = await openComment(db, owned, id);
-  const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? toUserId(-1));
-  const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
-  return { owned, issue, comment, author, attachments };
+  return { owned, issue, comment, ...(await loadCommentParts(db, comment)) };
 }
 
 /** An edit that changes nothing. */

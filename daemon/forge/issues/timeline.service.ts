@@ -20,6 +20,7 @@ import {
   listMilestonesByIds,
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
+import { deleteReviewLine } from "../../../storage/tables/forge/pulls/review-lines.ts";
 import { findTrackedTime } from "../../../storage/tables/forge/issues/tracked-times.ts";
 import { findTeam, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -30,8 +31,9 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import type { OwnedRepository } from "../events.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
-import { assertMayChange, openComment, openIssue, readsKind } from "./issue-access.ts";
-import { findPeople, type IssueDetails } from "./issue-details.ts";
+import { openChangeable } from "./changeable-comment.ts";
+import { assertMayChange, openIssue, readsKind } from "./issue-access.ts";
+import { findPeople, loadCommentParts, type IssueDetails } from "./issue-details.ts";
 import type { CommentDetails } from "../events.ts";
 import type { Emit } from "../events.ts";
 import { createIssueReader, type ReadIssue } from "./readable-issues.ts";
@@ -149,19 +151,21 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       return { comments: details, total };
     },
 
-    /** Deletes a comment. The author and callers with write access may. Throws `not_found`. */
+    /**
+     * Deletes a comment, also one on a line. The author and callers with write access may. Throws `not_found`. A comment of a
+     * pending review is deleted without an event.
+     */
     async removeComment(opened: GrantedRepository, id: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const owned = await reopenRepository(tx, opened);
-        const { issue, comment } = await openComment(tx, owned, id);
+        const { issue, comment, review } = await openChangeable(tx, owned, caller, id);
         assertMayChange(owned, comment.authorId, caller.user);
-        const people = await findPeople(tx, [comment.authorId]);
-        const author = people.get(comment.authorId ?? toUserId(-1));
-        const attachments =
-          (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
-        const change = { owned, issue, actor: caller.user, comment, author, attachments };
-        await emit(tx, "comment", { ...change, action: "deleted" });
-        await deleteComment(tx, comment);
+        const parts = await loadCommentParts(tx, comment);
+        const change = { owned, issue, actor: caller.user, comment, ...parts };
+        if (review?.state !== "pending")
+          await emit(tx, "comment", { ...change, action: "deleted" });
+        if (review === undefined) await deleteComment(tx, comment);
+        else await deleteReviewLine(tx, comment.id);
       });
     },
   };

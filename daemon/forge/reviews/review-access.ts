@@ -5,6 +5,7 @@ import { listBranchProtections } from "../../../storage/tables/forge/repositorie
 import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
 import type { Compute } from "../compute.ts";
 import type { OwnedRepository } from "../events.ts";
+import { isVisible } from "../issues/changeable-comment.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { findRules, isListed } from "../repositories/protected-refs.ts";
@@ -33,15 +34,6 @@ export async function openReview(
   const review = await findReview(db, opened.issue.id, toReviewId(id));
   if (review === undefined || !isVisible(review, caller)) throw notFound();
   return { ...opened, review };
-}
-
-/** Returns whether a caller sees a review: others see a pending one only as site administrators. */
-export function isVisible(
-  { state, reviewerId }: ForgeReview,
-  caller: ForgeCaller | undefined,
-): boolean {
-  if (state !== "pending") return true;
-  return caller !== undefined && (caller.user.isAdmin || isSelf(caller.user, reviewerId));
 }
 
 /**

@@ -15,7 +15,6 @@ import {
   findReviewLine,
   insertReviewLine,
   listReviewLines,
-  measureReviewLines,
   type ReviewLine,
   resolveReviewLine,
 } from "../../../storage/tables/forge/pulls/review-lines.ts";
@@ -28,6 +27,7 @@ import { AppError } from "../../errors.ts";
 import { type ForgeCaller, isSelf } from "../caller.ts";
 import type { Emit, OwnedRepository } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
+import { assertRoom, isVisible } from "../issues/changeable-comment.ts";
 import { assertUnlocked, canWrite } from "../issues/issue-access.ts";
 import { findPeople } from "../issues/issue-details.ts";
 import { findMentionedIds } from "../issues/issue-edits.ts";
@@ -38,7 +38,7 @@ import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { cutHunks, type DiffLine } from "./diff-hunk.ts";
-import { isOfficialReviewer, isVisible, openReview, type ReviewPath } from "./review-access.ts";
+import { isOfficialReviewer, openReview, type ReviewPath } from "./review-access.ts";
 
 /** A comment that a request makes on a line; one of the positions is above 0. */
 export interface NewLine {
@@ -65,8 +65,6 @@ export interface ReviewLineDetails {
 
 /** Longest diff of one file in which lines are looked up. */
 const DIFF_BYTES_MAX = 8 * 1024 * 1024;
-/** Most comments on lines of a review, and bytes of them with their hunks: one list has all of them. */
-const REVIEW_MAX = { lines: 1_000, bytes: 4 * 1024 * 1024 };
 
 export type ReviewLines = ReturnType<typeof createReviewLines>;
 
@@ -271,22 +269,6 @@ export function createReviewLines({
       resolver: personOf(line.resolvedBy),
     }));
   }
-}
-
-async function assertRoom(
-  tx: Transaction,
-  reviewId: ForgeReview["id"],
-  added: readonly Pick<ReviewLine, "body" | "hunk">[],
-): Promise<void> {
-  if (added.length === 0) return;
-  const has = await measureReviewLines(tx, reviewId);
-  let { bytes } = has;
-  for (const { body, hunk } of added) bytes += Buffer.byteLength(body) + Buffer.byteLength(hunk);
-  if (has.lines + added.length > REVIEW_MAX.lines || bytes > REVIEW_MAX.bytes)
-    throw new AppError(
-      "unprocessable",
-      `a review has at most ${REVIEW_MAX.lines} comments on lines, of ${REVIEW_MAX.bytes} bytes in all`,
-    );
 }
 
 function toDiffLine({ newPosition, oldPosition }: NewLine): DiffLine {

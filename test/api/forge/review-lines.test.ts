@@ -258,3 +258,60 @@ test("the texts of a review have a maximum of bytes", async () => {
   // 16 texts of 250,000 bytes are 4 MB, and 17 more than 4 MiB.
   expect([[...statuses], count]).toEqual([[201, 422], 17]);
 });
+
+test("a comment on a line is edited and deleted by its author and writers, as those of the conversation", async () => {
+  const { path, pull } = await newPull();
+  const [id = 0] = await comment(pull, { new_position: 3 });
+  const at = `${path}/issues/comments/${id}`;
+  const [{ id: review }] = (await by("rita", "GET", `${pull}/reviews`)).json;
+  const texts = async () =>
+    (await by("zoe", "GET", `${pull}/reviews/${review}/comments`)).json.map(
+      ({ body }: { body: string }) => body,
+    );
+  expect(await by("rita", "PATCH", at, { body: "Why three?" })).toMatchObject({
+    status: 200,
+    json: { id, body: "Why three?", user: { login: "rita" } },
+  });
+  expect((await by("otto", "PATCH", at, { body: "No" })).status).toBe(403);
+  expect((await by("otto", "DELETE", at)).status).toBe(403);
+  const former = `${path}/issues/1/comments/${id}`;
+  expect((await by("mira", "PATCH", former, { body: "Why 3?" })).status).toBe(200);
+  expect(await texts()).toEqual(["Why 3?"]);
+  const { number } = (await by("mira", "POST", `${path}/issues`, { title: "Named" })).json;
+  await by("rita", "PATCH", at, { body: `See #${number}` });
+  const timeline = (await by("mira", "GET", `${path}/issues/${number}/timeline`)).json;
+  expect(timeline.map(({ type }: { type: string }) => type)).toEqual(["comment_ref"]);
+  expect((await by("rita", "DELETE", at)).status).toBe(204);
+  expect((await by("rita", "DELETE", at)).status).toBe(404);
+  expect(await texts()).toEqual([]);
+  expect((await by("rita", "GET", pull)).json.comments).toBe(1);
+});
+
+test("a comment of a pending review is changed by its reviewer, and nobody hears of it", async () => {
+  const { path, pull } = await newPull();
+  const lines = [{ path: "file.txt", body: "Why?", new_position: 3 }];
+  const pending = await by("rita", "POST", `${pull}/reviews`, { body: "So far", comments: lines });
+  const [{ id }] = (await by("rita", "GET", `${pull}/reviews/${pending.json.id}/comments`)).json;
+  const at = `${path}/issues/comments/${id}`;
+  expect((await by("mira", "PATCH", at, { body: "Seen" })).status).toBe(404);
+  expect((await by("mira", "DELETE", at)).status).toBe(404);
+  const { number } = (await by("mira", "POST", `${path}/issues`, { title: "Named" })).json;
+  expect((await by("rita", "PATCH", at, { body: `See #${number}` })).status).toBe(200);
+  expect((await by("mira", "GET", `${path}/issues/${number}/timeline`)).json).toEqual([]);
+  expect((await by("rita", "DELETE", at)).status).toBe(204);
+});
+
+test("an edited comment on a line counts against the maximum of its review", async () => {
+  const { path, pull } = await newPull();
+  const body = "y".repeat(250_000);
+  const [first = 0] = await comment(pull, { new_position: 3, body });
+  const reply = async (text: string) =>
+    (await by("zoe", "POST", `${pull}/comments/${first}/replies`, { body: text })).json.id;
+  for (let count = 1; count < 16; count += 1) await reply(body);
+  const last = await reply("Because.");
+  const edit = async (id: number, text: string) =>
+    (await by("rita", "PATCH", `${path}/issues/comments/${id}`, { body: text })).status;
+  expect(await edit(last, body)).toBe(422);
+  expect(await edit(first, "Shorter")).toBe(200);
+  expect(await edit(last, body)).toBe(200);
+});

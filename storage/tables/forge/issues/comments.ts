@@ -93,6 +93,19 @@ export async function findComment(
   );
 }
 
+/** As `findComment`, also a comment on a line. */
+export async function findCommentOrLine(
+  db: Queries,
+  repositoryId: RepositoryId,
+  id: CommentId,
+): Promise<ForgeComment | undefined> {
+  return comments.find(
+    db,
+    sql`id = ${id} AND kind IN ('comment', 'code') AND issue_id IN (SELECT i.id FROM forge_issues i
+        WHERE i.repository_id = ${repositoryId})`,
+  );
+}
+
 /** Returns the existing comments of these ids, unordered. */
 export async function listCommentsByIds(
   db: Queries,

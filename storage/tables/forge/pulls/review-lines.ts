@@ -94,6 +94,11 @@ export async function insertReviewLine(
   return added;
 }
 
+/** Deletes a comment on a line. Idempotent. */
+export async function deleteReviewLine(tx: Transaction, commentId: CommentId): Promise<void> {
+  await tx.run("DELETE FROM forge_issue_comments WHERE id = ? AND kind = 'code'", commentId);
+}
+
 export function findReviewLine(db: Queries, commentId: CommentId): Promise<ReviewLine | undefined> {
   return reviewLines.find(db, sql`line.comment_id = ${commentId}`);
 }
