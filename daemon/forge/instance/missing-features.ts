@@ -38,6 +38,7 @@ const MISSING_FEATURES = (
     ["hooks in git", `${REPOSITORY}/hooks/git`],
     ["OpenPGP keys", "user/(?:gpg_keys|gpg_key_token|gpg_key_verify)"],
     ["NodeInfo", "nodeinfo"],
+    ["ActivityPub", "activitypub"],
   ] as const
 ).map(([name, path]) => ({ name, pattern: new RegExp(`^/api/v1/(?:${path})(?:[/?]|$)`) }));
 

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ContentType, giteaApi } from "gitea-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -746,10 +746,31 @@ describe("gitea-js", () => {
     expect((await nora.notifications.notifyNewAvailable()).data.new).toBe(0);
   });
 
+  test("each method of gitea-js that the forge lacks answers 404 or 405, and docs/gitea-api.md lists it", async () => {
+    await api.orgs.orgCreate({ username: "lacking" });
+    await newRepository("lacking");
+    const samples = { owner: "mira", repo: "lacking", org: "lacking" };
+    const lacking = [...declarations.methods.map(({ request }) => request), REPOSITORIES_OF_ORG]
+      .filter((request) => !isServed(request.replace("{diffType}", "diff")))
+      .map((request) =>
+        request.replace(/\{([^}]+)\}/g, (_, name) => samples[name as keyof typeof samples] ?? "1"),
+      );
+    const listed = await readLackingOperations();
+    for (const request of lacking) {
+      expect(listed.filter((pattern) => pattern.test(request)).length, request).toBe(1);
+      const [method = "", path = ""] = request.split(" ");
+      const { status } = await people.by("mira", method, path.replace("/api/v1", ""));
+      expect([404, 405], request).toContain(status);
+    }
+    for (const pattern of listed)
+      expect(
+        lacking.some((request) => pattern.test(request)),
+        String(pattern),
+      ).toBe(true);
+  });
+
   test("every method that gitea-js shares with the forge is called, and its answers have the declared fields", () => {
-    const toKey = (request: string) => request.replace(/\*\*:\w+|:\w+|\{[^}]+\}/g, "*");
-    const served = new Set(allEndpoints.map(({ method, path }) => toKey(`${method} ${path}`)));
-    const shared = declarations.methods.filter(({ request }) => served.has(toKey(request)));
+    const shared = declarations.methods.filter(({ request }) => isServed(request));
     expect(shared.length).toBeGreaterThan(220);
     const left = shared.filter(({ name }) => !called.has(name));
     expect(left.map(({ name, request }) => `${name}: ${request}`)).toEqual([]);
@@ -761,3 +782,24 @@ describe("gitea-js", () => {
     expect(missing).toEqual([]);
   });
 });
+
+/** An operation of Gitea that this version of the client lacks. */
+const REPOSITORIES_OF_ORG = "DELETE /api/v1/orgs/{org}/repos";
+
+const toKey = (request: string) => request.replace(/\*\*:\w+|:\w+|\{[^}]+\}/g, "*");
+
+function isServed(request: string): boolean {
+  return allEndpoints.some(({ method, path }) => toKey(`${method} ${path}`) === toKey(request));
+}
+
+/** The operations of the table "Not served" in docs/gitea-api.md, as patterns of `METHOD /api/v1/path`. */
+async function readLackingOperations(): Promise<RegExp[]> {
+  const page = await readFile(join(import.meta.dirname, "../../../docs/gitea-api.md"), "utf8");
+  const [, table = ""] = /^## Not served$([^]*?)^## /m.exec(page) ?? [];
+  return [...table.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`(?:([A-Z]+) )?([^`]+)`/g)].map(([, method = "[A-Z]+", path = ""]) => {
+      const pattern = path.replaceAll("…", ".*").replace(/\{\w+\}/g, "[^/]+");
+      return new RegExp(`^${method} /api/v1${pattern}$`);
+    }),
+  );
+}

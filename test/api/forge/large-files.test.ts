@@ -514,3 +514,30 @@ withClient("the client of Git LFS pushes, clones and locks", async () => {
   expect(await readFile(join(git.folder, "art-by-header", "cat.bin"))).toEqual(Buffer.from(bytes));
   await ok(git.in("art", "lfs", "unlock", "cat.bin"));
 });
+
+withClient("the client of Git LFS pushes, clones and locks over SSH", async () => {
+  await create("art-by-ssh", { private: true });
+  const key = await ssh.newKey("client");
+  await people.by("mira", "POST", "/user/keys", { title: "client", key });
+  const address = "git@127.0.0.1:mira/art-by-ssh.git";
+  const ok = async (...words: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await ssh.git("client", ...words);
+    expect(exitCode, stderr).toBe(0);
+    return stdout;
+  };
+  const inArt = (...words: readonly string[]) => ok("-C", "art", ...words);
+  await ok("lfs", "install");
+  await ok("init", "-q", "-b", "main", "art");
+  await inArt("remote", "add", "origin", address);
+  await inArt("lfs", "track", "*.bin");
+  const bytes = bytesOf(150_000);
+  await writeFile(join(ssh.folder, "art", "cat.bin"), bytes);
+  await inArt("add", ".");
+  await inArt("commit", "-q", "-m", "a cat");
+  await inArt("push", "-q", "origin", "main");
+  await ok("clone", "-q", address, "art-again");
+  expect(await readFile(join(ssh.folder, "art-again", "cat.bin"))).toEqual(Buffer.from(bytes));
+  await inArt("lfs", "lock", "cat.bin");
+  expect(await ok("-C", "art-again", "lfs", "locks")).toContain("mira");
+  await inArt("lfs", "unlock", "cat.bin");
+});

@@ -79,6 +79,7 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
     ["GET", "/user/gpg_keys/1"],
     ["GET", "/user/gpg_key_token"],
     ["GET", "/nodeinfo"],
+    ["POST", "/activitypub/user-id/1/inbox"],
   ] as const)
     expect(await people.by("mira", method, path), path).toMatchObject({
       status: 404,
