@@ -113,6 +113,7 @@ const filesWithMadeExpressions = [
   // Secrets, with all characters of patterns escaped.
   "daemon/utilities/redaction.ts",
   "daemon/vault/accounts/machine-token-secret.ts",
+  "daemon/vault/dav/lock-places.ts",
   "daemon/vault/documents/query.ts",
   "storage/cloud/local-folder/clean-up.ts",
   "storage/engine/sql-text.ts",

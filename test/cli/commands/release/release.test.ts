@@ -110,5 +110,17 @@ describe("croft release", () => {
     expect((await croft("repo", "tag", "list", "mira/kiln")).json()).toMatchObject([
       { name: "v2" },
     ]);
+
+    await croft("release", "create", "mira/kiln", "v99.1.0");
+    const updates = `${daemon.url}/api/v1/repos/mira/kiln/releases/latest`;
+    const checked = await runCli(["version", "--check", "--json"], {
+      home: home.path,
+      env: { CROFT_UPDATE_URL: updates },
+    });
+    expect(checked.json()).toMatchObject({
+      latest: "99.1.0",
+      is_latest: false,
+      release_url: `${daemon.url}/mira/kiln/releases/tag/v99.1.0`,
+    });
   });
 });
