@@ -26,7 +26,8 @@ export interface FilePartsOptions {
  * when the announced length is over the limit, and with `unprocessable` a body that is not a form. The iterator throws
  * the same refusals after the complete parts, and `too_large` for too many files; the stream of an unfinished part
  * fails with them too. Each stream must be consumed or destroyed before the next part is taken. Beyond
- * `skippedBytesMax` of an unwanted file the iterator throws `too_large` in the place of the parts after it. A reader that leaves the loop gives up the parts that are still to come.
+ * `skippedBytesMax` of an unwanted file the iterator throws `too_large` in the place of the parts after it. A reader that
+ * leaves the loop gives up the parts that are still to come.
  */
 export function readFileParts(
   message: IncomingMessage,
@@ -140,7 +141,8 @@ function endWithLimit(part: BusboyFileStream, fileBytesMax: number): Readable {
   part.on("error", (error) => stream.destroy(error));
   // The reader of the part gets the error too. Without a reader, the error must not end the process.
   stream.on("error", () => undefined);
-  stream.once("close", () => part.resume());
+  // The end of the pipe pauses the part: its rest would never be read, nor the files after it.
+  stream.once("close", () => part.unpipe(stream).resume());
   return part.pipe(stream);
 }
 

@@ -7,9 +7,12 @@ import { readFileParts } from "../../../../daemon/http/file-parts.ts";
 const part = (name: string, bytes: string) =>
   `--B\r\nContent-Disposition: form-data; name=""; filename="${name}"\r\n\r\n${bytes}\r\n`;
 
-/** Reads a form that is sent over a real connection; returns the files, and the failure behind them. */
+/**
+ * Reads a form that is sent over a real connection; returns the files, and the failure behind them. The second part of a body
+ * is sent when the reader has given up a file of the first.
+ */
 async function read(
-  body: string,
+  body: string | readonly [begin: string, rest: string],
   limits: {
     readonly filesMax?: number;
     readonly bytesMax?: number;
@@ -20,6 +23,7 @@ async function read(
 ): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   const isRead = Promise.withResolvers<void>();
+  const isGivenUp = Promise.withResolvers<void>();
   const handle = async (message: IncomingMessage) => {
     try {
       const parts = readFileParts(message, {
@@ -31,6 +35,7 @@ async function read(
       });
       for await (const { filename, stream } of parts) {
         if (!isWanted(filename)) {
+          stream.once("close", () => isGivenUp.resolve());
           stream.destroy();
           continue;
         }
@@ -54,7 +59,11 @@ async function read(
   });
   sending.on("error", () => undefined);
   sending.on("response", (response) => response.resume());
-  sending.end(body);
+  if (typeof body === "string") sending.end(body);
+  else {
+    sending.write(body[0]);
+    void isGivenUp.promise.then(() => sending.end(body[1]));
+  }
   await isRead.promise;
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
@@ -94,6 +103,18 @@ test("reads the rest of a file that its reader gave up to a bound, and the files
   expect(whole[1]).toHaveLength(4_000_000);
   const cut = await read(body(4_000_000), { ...limits, fileBytesMax: 1_000 });
   expect(cut).toEqual([a, ["b", "too_large"], "too_large"]);
+});
+
+test("yields the files after one that its reader gave up before its last bytes had arrived", async () => {
+  const given = part("b", "x".repeat(2_000));
+  const body = [
+    `${part("a", "1")}${given.slice(0, 1_000)}`,
+    `${given.slice(1_000)}${part("c", "3")}--B--\r\n`,
+  ] as const;
+  expect(await read(body, {}, (name) => name !== "b")).toEqual([
+    ["a", "1"],
+    ["c", "3"],
+  ]);
 });
 
 test("refuses more files than allowed after those before them", async () => {
