@@ -383,9 +383,9 @@ function createWorld(backend: VaultBackend) {
     return held === undefined ? "unauthenticated" : action(held.accessToken);
   }
 
-  /** Returns the mailed link, if the account exists. */
+  /** Returns the mailed link, if the account exists and is active. */
   async function takeLink(name: string): Promise<void> {
-    if (model.user(name) === undefined) return;
+    if (model.user(name)?.isActive !== true) return;
     model.requestReset(name);
     links.push(await backend.takeLink(name));
   }

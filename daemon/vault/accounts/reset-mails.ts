@@ -63,7 +63,8 @@ export function createResetMails(deps: ResetMailsDeps) {
       async run(payload) {
         const { email, reason } = parsePayload(payloadSchema, payload);
         const user = await findVaultUserByEmail(deps.db, email);
-        if (user === undefined) return;
+        // A link of a deactivated account would set no password.
+        if (user?.isActive !== true) return;
         const replaces = fingerprintOfAccount(user);
         const token = await deps.resetTokens.issue({ userId: user.id, replaces });
         const link = `${deps.frontendUrl()}/password-reset/confirm?token=${encodeURIComponent(token)}`;
