@@ -113,8 +113,10 @@ withChromium.describe("the vault in a real browser", () => {
     expect(await page.getByRole("alert").textContent()).toBe(
       "There is no active user of this handle.",
     );
-    await page.getByText("Share with a person").click();
-    await page.getByLabel("Handle or e-mail address of the person").fill("nora");
+    // The refused form stays open with what was typed.
+    const recipient = page.getByLabel("Handle or e-mail address of the person");
+    expect(await recipient.inputValue()).toBe("nobody");
+    await recipient.fill("nora");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByText("may look at it").waitFor();
     await page.getByRole("link", { name: "Documents" }).first().click();

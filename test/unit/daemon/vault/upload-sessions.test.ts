@@ -33,7 +33,7 @@ test("bytes of another hash are refused before the last of them are passed on", 
   await expect(empty(hashOf("other"))).rejects.toThrow(BytesChanged);
 });
 
-/** Uploads whose file another daemon writes to once its hash was compared. */
+/** Uploads whose file another daemon writes to before it is stored, which is after its hash was compared for a provider. */
 async function openScene(backend: string) {
   const folder = await mkdtemp(join(tmpdir(), "croft-upload-sessions-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -65,10 +65,9 @@ async function openScene(backend: string) {
     jobs: { enqueue: async () => 0 },
     partFiles: {
       ...parts,
-      async hash(id) {
-        const hash = await parts.hash(id);
+      async open(id) {
         await writeFile(join(uploads, id), "the other");
-        return hash;
+        return parts.open(id);
       },
     },
     store: createFileObjects({
@@ -86,7 +85,7 @@ async function openScene(backend: string) {
 }
 
 test.each(["internal", "memory"])(
-  "a document whose parts another daemon writes to after their hash was compared is refused by %s storage",
+  "a document whose parts another daemon writes to while it is completed is refused by %s storage",
   async (backend) => {
     const { db, folder, stored, sessions, caller, parts } = await openScene(backend);
     const file = { filename: "a.txt", size: 9, fingerprint: "one" };

@@ -107,7 +107,7 @@ describe("responses of real servers", () => {
           size: 5,
           modifiedAt: Date.UTC(2026, 10, 21, 15, 16, 14),
           etag: "5-660cad76f7924-5-1795274174000",
-          version: ":5-660cad76f7924:5:1795274174000",
+          version: ":5-660cad76f7924-5-1795274174000:5:1795274174000",
           unsettled: true,
         },
       ],
