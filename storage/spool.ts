@@ -44,27 +44,47 @@ export async function spool(
   }
 }
 
+/** Thrown by `withSpooledFile` for a stream that goes on beyond its bound. */
+export class SpooledTooLarge extends Error {
+  constructor() {
+    super("the stream is larger than its bound");
+    this.name = "SpooledTooLarge";
+  }
+}
+
 /**
  * Writes `content` to a new private file at `path` for another process, which gets the path, and deletes the file after `work`,
  * which gets its size in bytes. Destroys `content` in any case. Rejects with the error of the source, of the disk or of
- * `work`, or with an abort error.
+ * `work`, with an abort error, or with `SpooledTooLarge`: a storage need not tell the size of a file, or may tell another one.
  */
 export async function withSpooledFile<T>(
   content: Readable,
   path: string,
   work: (size: number) => Promise<T>,
-  options: { readonly signal?: AbortSignal } = {},
+  { bytesMax, ...options }: { readonly bytesMax: number; readonly signal?: AbortSignal },
 ): Promise<T> {
   await using owner = createOwner();
   owner.own(content);
   try {
     const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
-    await pipeline(content, target, options);
+    await pipeline(content, (chunks) => atMost(chunks, bytesMax), target, options);
     return await work(target.bytesWritten);
   } finally {
     await unlink(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
+  }
+}
+
+async function* atMost(
+  chunks: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new SpooledTooLarge();
+    yield chunk;
   }
 }
 

@@ -180,6 +180,8 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       });
       const { filename, userId } = document;
       const extraction = await deps.extractor.extract({ content, filename, userId, signal });
+      // Not read to its end.
+      if (sizeBytes > EXTRACT_BYTES_MAX) return { extraction };
       return { extraction, bytes: { sizeBytes, sha256: hash.digest("hex") } };
     } finally {
       bytes.release();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { withSpooledFile } from "../../../storage/spool.ts";
+import { SpooledTooLarge, withSpooledFile } from "../../../storage/spool.ts";
 import { PostponedJobError } from "../../jobs/job-kind.ts";
 import { createProcessorShares, type ProcessorShares } from "../../jobs/processor-shares.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
@@ -156,7 +156,12 @@ export function createTextExtractor({
         const recognized = await recognize(file, context);
         return recognized.kind === "text" || plain.kind !== "text" ? recognized : plain;
       };
-      return withSpooledFile(content, path, read, { signal });
+      const bounds = { signal, bytesMax: EXTRACT_BYTES_MAX };
+      return withSpooledFile(content, path, read, bounds).catch((error: unknown) => {
+        if (error instanceof SpooledTooLarge)
+          return { kind: "unreadable", reason: "too_large" } as const;
+        throw error;
+      });
     },
 
     async close(): Promise<void> {

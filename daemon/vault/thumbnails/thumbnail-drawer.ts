@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { withSpooledFile } from "../../../storage/spool.ts";
+import { SpooledTooLarge, withSpooledFile } from "../../../storage/spool.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { AppError } from "../../errors.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
@@ -8,6 +8,8 @@ import type { Drawing, DrawingInput } from "./drawing/draw.ts";
 
 export type ThumbnailDrawer = ReturnType<typeof createThumbnailDrawer>;
 
+/** Larger files are not drawn. */
+export const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
 /** Processor time of one file. A photo takes a second, the first page of a PDF less. */
 const BUDGET_MS = 15_000;
 const IDLE_MS = 30_000;
@@ -52,10 +54,18 @@ export function createThumbnailDrawer({
      */
     async draw(content: Readable, caller: AccountId): Promise<Drawing> {
       const path = join(tmp, `draw-${newId()}`);
-      const outcome = await withSpooledFile(content, path, () =>
-        pool.run({ path }, { budgetMs: BUDGET_MS, caller, size: 1 }),
-      );
+      const outcome = await withSpooledFile(
+        content,
+        path,
+        () => pool.run({ path }, { budgetMs: BUDGET_MS, caller, size: 1 }),
+        { bytesMax: SOURCE_BYTES_MAX },
+      ).catch((error: unknown) => {
+        if (error instanceof SpooledTooLarge) return { kind: "too_large" } as const;
+        throw error;
+      });
       switch (outcome.kind) {
+        case "too_large":
+          return { kind: "undrawable", reason: "too_large" };
         case "done":
           return outcome.value;
         case "timed_out":

@@ -25,7 +25,7 @@ import {
   toObjectBytes,
 } from "../documents/documents.service.ts";
 import { writeObject } from "../documents/write-object.ts";
-import { type ThumbnailDrawer, tooManyWait } from "./thumbnail-drawer.ts";
+import { SOURCE_BYTES_MAX, type ThumbnailDrawer, tooManyWait } from "./thumbnail-drawer.ts";
 
 export interface ThumbnailsDeps {
   readonly db: Database;
@@ -34,8 +34,6 @@ export interface ThumbnailsDeps {
   readonly drawer: Pick<ThumbnailDrawer, "draw">;
 }
 
-/** Larger files are not drawn. */
-const SOURCE_BYTES_MAX = 64 * 1024 * 1024;
 /** Files of one account that are read at a time, each of which takes disk space until it is drawn. */
 const READ_AT_ONCE = 4;
 /** Files of one account that wait: those of two pages of tiles. */
