@@ -13,6 +13,7 @@ import {
   setDocumentTopics,
   type VaultTopic,
 } from "../../../storage/tables/vault/documents/topics.ts";
+import { findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { findQuota } from "../../../storage/tables/vault/quotas.ts";
 import { UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
@@ -87,12 +88,15 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         async find(sought) {
           const spellings = toSpellings(sought);
           const names = [
-            ...spellings.map((filename) => ({ filename })),
-            ...spellings.flatMap((name) => splitName(name) ?? []),
+            ...spellings.map((filename) => ({ spelling: filename, filename })),
+            ...spellings.flatMap((spelling) => {
+              const told = splitName(spelling);
+              return told === undefined ? [] : { spelling, ...told };
+            }),
           ];
-          for (const name of names) {
+          for (const { spelling, ...name } of names) {
             const found = await findDocumentByName(db, of, name);
-            if (found !== undefined) return toFile(found, sought, topic);
+            if (found !== undefined) return toFile(found, spelling, topic);
           }
           return undefined;
         },
@@ -148,6 +152,8 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       // Somebody may have changed a file in connected storage since its hash was taken. Some clients have little room for
       // an entity tag in a header.
       const etag = isInternal(document) ? document.sha256.slice(0, ETAG_LENGTH) : undefined;
+      /** The version at the provider whose bytes were read. */
+      let fileEtag: string | undefined;
       return {
         kind: "file",
         id: document.itemId ?? id,
@@ -160,6 +166,8 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         holder: { documentId: id },
         sharesName: true,
         async open() {
+          if (etag === undefined && document.itemId !== undefined)
+            fileEtag = (await findLiveItemByRow(db, document.itemId))?.etag;
           const content = await documents.content(caller, id, "attachment");
           const answer = toContentAnswer(content, "attachment");
           return etag === undefined ? answer : { ...answer, bytes: { ...answer.bytes, etag } };
@@ -176,7 +184,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         async remove() {
           // The version that was seen: another one came from somebody else meanwhile.
           const ifMatch = isInternal(document) ? `"${document.sha256}"` : undefined;
-          if (!(await trash.remove(caller, id, { ifMatch })))
+          if (!(await trash.remove(caller, id, { ifMatch, fileEtag })))
             throw new DavRefusal(503, "The connected storage did not delete the file. Try again.");
         },
         move: (to) => move(document, { name, topic }, to),

@@ -51,6 +51,7 @@ export function createJunkFiles({
       modifiedAt,
       holder: undefined,
       sharesName: true,
+      isJunk: true,
       open: async () => ({
         status: 200,
         bytes: {

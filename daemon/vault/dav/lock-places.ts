@@ -19,7 +19,6 @@ export const TOPICS = "topics";
 export const DOCUMENTS = "documents";
 
 const ALL_PLACE = `${DOCUMENTS}/${ALL}`;
-const TOPIC_PLACE = new RegExp(`^${DOCUMENTS}/${TOPICS}/([^/]+)(/[^/]+)?$`);
 
 /** A file or folder as locks see it. */
 export interface LockPlace {
@@ -80,8 +79,9 @@ export async function listFoldersBeside(
   userId: AccountId,
   place: string,
 ): Promise<readonly string[]> {
-  const [, segment, file] = TOPIC_PLACE.exec(place) ?? [];
-  if (segment === undefined) return [];
+  const [space, folder, segment, file, ...below] = place.split("/");
+  if (space !== DOCUMENTS || folder !== TOPICS || segment === undefined || below.length > 0)
+    return [];
   if (file !== undefined) return [ALL_PLACE];
   const topic = nameTopics(await listVisibleTopics(db, userId)).get(segment);
   const shared = topic === undefined ? [] : await listSharedTopicIds(db, userId, topic.id);

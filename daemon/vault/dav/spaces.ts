@@ -13,6 +13,7 @@ const CONNECTIONS_MAX = 1_000;
 
 /** What is at a path. */
 export interface Found {
+  /** With the names that listings have, where the client has sent them in the other form of Unicode. */
   readonly path: DavPath;
   /** For locks; empty for the root. */
   readonly place: string;
@@ -60,14 +61,16 @@ export function createDavTrees({ db, openConnection, openDocuments, junk }: DavT
         if (path.length === 0) return { path, place: "", resource: root, folder: undefined };
         let resource: DavResource | undefined = root;
         let folder: DavFolder | undefined;
+        const names: string[] = [];
         for (const name of path) {
           folder = resource?.kind === "folder" ? resource : undefined;
           resource = await folder?.find(name);
+          names.push(resource?.name ?? name);
         }
         const place = await toPlace(path);
         if (resource === undefined && folder !== undefined && isJunk(path.at(-1) ?? ""))
           resource = await junk.find(caller.userId, place);
-        return { path, place, resource, folder };
+        return { path: names, place, resource, folder };
       },
       async toPath(place) {
         const [id, ...rest] = place.split("/");

@@ -47,6 +47,12 @@ function isSame(source: DavResource, target: DavResource | undefined): boolean {
   return source.holder !== undefined && isDeepStrictEqual(source.holder, target?.holder);
 }
 
+/** Whether one is a document, and the other its file in connected storage. */
+function isSameFile(source: DavResource, target: DavResource | undefined): boolean {
+  if (source.kind !== "file" || target?.kind !== "file") return false;
+  return source.id !== undefined && source.id === target.id;
+}
+
 /** Finds both ends of a copy or a move, and refuses what cannot be. */
 async function openTransfer(
   context: DavContext,
@@ -66,6 +72,8 @@ async function openTransfer(
   const { folder } = target;
   if (folder === undefined)
     throw path.length === 0 ? new DavRefusal(403, "This is the root.") : noParent();
+  if (path[0] !== found.path[0] && isSameFile(source, target.resource))
+    throw new DavRefusal(403, "The destination is the source: the document has this file.");
   const name = target.resource?.name ?? toNewName(path);
   if (target.resource !== undefined && overwrite === "F") throw preconditionFailed();
   // Checked before the destination is set aside for something that cannot take its place.
@@ -103,12 +111,14 @@ async function copyOver(
 ): Promise<readonly DavResource[]> {
   const { resource: before, folder } = target;
   const name = target.path.at(-1) ?? "";
-  if (source.kind === "file" && before?.kind === "file") {
+  // A file of a storage never becomes one that may vanish.
+  const isKept = source.kind === "file" && source.isJunk !== true;
+  if (source.kind === "file" && before?.kind === "file" && !(isKept && before.isJunk === true)) {
     const replaced = await withBytes(source, (upload) => before.replace(upload, true));
     await copyProperties(context, source, replaced);
     return [source];
   }
-  if (source.kind === "file" && before === undefined && isJunk(name)) {
+  if (source.kind === "file" && !isKept && before === undefined && isJunk(name)) {
     const { junk, caller } = context;
     await withBytes(source, (upload) => junk.store(caller.userId, target.place, upload));
     return [source];

@@ -49,6 +49,8 @@ export interface DavFile extends Common {
   readonly contentType: string | undefined;
   /** A strong entity tag without quotes; undefined if other bytes could get the same. */
   readonly etag: string | undefined;
+  /** Whether it is a file of Finder or Explorer beside the others, which is in no storage and may vanish. */
+  readonly isJunk?: boolean;
   open(): Promise<BytesAnswer>;
   /** Replaces the bytes in one step. `onlyThis` refuses with 412 when they are no longer those of `etag`. */
   replace(upload: DavUpload, onlyThis: boolean): Promise<DavFile>;

@@ -73,7 +73,8 @@ export function createDocumentTrash({
     /**
      * Deletes a document. One of the vault's own storage goes to the trash unless `isPermanent`, and its bytes return to the
      * quota. In connected storage the file is deleted first, to the trash of the provider where it has one; returns false and
-     * keeps the document when the provider failed. `removeOnly` leaves the provider's file. Throws `precondition_failed` when
+     * keeps the document when the provider failed, or has another version of the file than `fileEtag`. `removeOnly` leaves the
+     * provider's file. Throws `precondition_failed` when
      * the content is another one than the header `ifMatch` names.
      */
     async remove(
@@ -83,17 +84,20 @@ export function createDocumentTrash({
         removeOnly = false,
         isPermanent = false,
         ifMatch,
+        fileEtag,
       }: {
         readonly removeOnly?: boolean;
         readonly isPermanent?: boolean;
         readonly ifMatch?: string | undefined;
+        readonly fileEtag?: string | undefined;
       },
     ): Promise<boolean> {
       const document = await findDocument(db, id);
       if (document?.userId !== caller.userId) throw documentNotFound();
       assertSeen(document, ifMatch);
       const hasFile = !isInternal(document) && !removeOnly;
-      if (hasFile && !(await files.remove(caller, document, isPermanent))) return false;
+      const removal = { permanently: isPermanent, etag: fileEtag };
+      if (hasFile && !(await files.remove(caller, document, removal))) return false;
       const keeps = isInternal(document) && !isPermanent && trashDays > 0;
       await db.transaction(async (tx) => {
         const present = await findDocument(tx, id);

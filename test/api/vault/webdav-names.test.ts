@@ -46,18 +46,21 @@ test("two files whose names differ in their Unicode form are each reached and de
   expect((await dav("COPY", to("Files", "pair", DECOMPOSED), inside)).status).toBe(403);
 });
 
-test("a document whose name is decomposed is read, replaced and moved by the name that is listed", async () => {
+test("a document that is uploaded with a decomposed name has the composed one, and is reached by both", async () => {
   const form = new FormData();
   form.set("file", new File(["first"], DECOMPOSED));
   const made = await account.person.request("/api/documents/upload", { body: form });
+  const decomposed = to("documents", "all", DECOMPOSED);
   const [href = ""] = await hrefs("documents/all/");
-  expect(decodeURIComponent(href)).toBe(`documents/all/${DECOMPOSED}`);
+  expect(decodeURIComponent(href)).toBe(`documents/all/${COMPOSED}`);
+  const shown = await dav("PROPFIND", decomposed, { headers: { Depth: "0" } });
+  expect(shown.text).toContain(`<D:href>/dav/${href}</D:href>`);
   expect(await text(href)).toBe("first");
-  expect(await text(to("documents", "all", COMPOSED))).toBe("first");
-  expect((await dav("PUT", to("documents", "all", COMPOSED), { body: "second" })).status).toBe(204);
+  expect(await text(decomposed)).toBe("first");
+  expect((await dav("PUT", decomposed, { body: "second" })).status).toBe(204);
   expect(await hrefs("documents/all/")).toEqual([href]);
   const Destination = `/dav/${to("Files", DECOMPOSED)}`;
-  expect((await dav("MOVE", href, { headers: { Destination } })).status).toBe(201);
+  expect((await dav("MOVE", decomposed, { headers: { Destination } })).status).toBe(201);
   expect(await readFile(join(account.folder, COMPOSED), "utf8")).toBe("second");
   const gone = await account.person.request(`/api/documents/${made.json.id}`);
   expect(gone.status).toBe(404);
@@ -95,4 +98,23 @@ test("odd names come back as they are, through a connection, the documents and b
   const renamed = { headers: { Destination: `/dav/${to("Files", "back", "TRAILING.")}` } };
   expect((await dav("MOVE", to("Files", "back", "trailing."), renamed)).status).toBe(201);
   expect(await text(to("Files", "back", "TRAILING."))).toBe("bytes 0");
+});
+
+test("a file of a storage stays one under a name of Finder's files, of which none replaces it", async () => {
+  const big = "x".repeat(70_000);
+  const onto = (href: string) => ({ headers: { Destination: `/dav/${href}` } });
+  await dav("PUT", "Files/big.txt", { body: big });
+  await dav("PUT", "documents/all/._big.txt", { body: "finder" });
+  expect((await dav("MOVE", "Files/big.txt", onto("documents/all/._big.txt"))).status).toBe(204);
+  expect(await text("documents/all/._big.txt")).toBe(big);
+  expect((await dav("COPY", "documents/all/._big.txt", onto("Files/._copy.txt"))).status).toBe(201);
+  expect(await readFile(join(account.folder, "._copy.txt"), "utf8")).toBe(big);
+  // What Finder writes stays out of storages wherever it goes.
+  await dav("PUT", "Files/._note.txt", { body: "finder" });
+  expect((await dav("MOVE", "Files/._note.txt", onto("documents/all/._note.txt"))).status).toBe(
+    201,
+  );
+  expect(await text("documents/all/._note.txt")).toBe("finder");
+  expect((await dav("GET", "Files/._note.txt")).status).toBe(404);
+  expect(await hrefs("documents/all/")).toEqual(["documents/all/._big.txt"]);
 });

@@ -167,5 +167,10 @@ describe("a lock of a document", () => {
     const own = await lock(href);
     expect(await put("documents/all/stored.txt")).toBe(423);
     await unlock(href, own);
+    for (const method of ["MOVE", "COPY"]) {
+      expect(await transfer(method, href, "documents/all/stored.txt")).toBe(403);
+      expect(await transfer(method, "documents/all/stored.txt", href)).toBe(403);
+    }
+    expect(await readdir(join(account.folder, "croft"))).toEqual([name]);
   });
 });

@@ -12,6 +12,12 @@ import type { Adapters } from "../connections/adapters.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { toItemMetadata, toItemOwner } from "../items/item-records.ts";
 
+export interface RemovalOptions {
+  readonly permanently: boolean;
+  /** The only version that is deleted; undefined for whatever version there is. */
+  readonly etag?: string | undefined;
+}
+
 export type StoredFileRemoval = ReturnType<typeof createStoredFileRemoval>;
 
 /** Deletes the files of documents at their providers. */
@@ -23,14 +29,14 @@ export function createStoredFileRemoval(
   async function remove(
     caller: VaultCaller,
     place: ItemPlace,
-    permanently: boolean,
+    { permanently, etag }: RemovalOptions,
   ): Promise<boolean> {
-    const { kind } = await changes.delete(caller, place, { permanently });
+    const { kind } = await changes.delete(caller, place, { permanently, ifMatch: etag });
     if (kind !== "stale") return kind === "deleted";
-    // The file has changed since it was listed, or is missing. The owner wants it deleted in both cases.
+    // The file has changed since it was listed, or is missing. The owner wants it deleted in both cases, unless by its version.
     const connection = await adapters.own(caller.userId, place.connection_id);
     const state = await refresh(connection, place.item_id);
-    if (state !== "present") return state === "missing";
+    if (state !== "present" || etag !== undefined) return state === "missing";
     return (await changes.delete(caller, place, { permanently })).kind === "deleted";
   }
 
@@ -54,10 +60,10 @@ export function createStoredFileRemoval(
   }
 
   return {
-    /** Idempotent. Returns true when the file no longer exists, false when the provider failed. */
-    async remove(caller: VaultCaller, place: ItemPlace, permanently: boolean): Promise<boolean> {
+    /** Idempotent. Returns true when the file no longer exists, false when the provider failed, or has another version than `etag`. */
+    async remove(caller: VaultCaller, place: ItemPlace, options: RemovalOptions): Promise<boolean> {
       try {
-        return await remove(caller, place, permanently);
+        return await remove(caller, place, options);
       } catch (error) {
         // The connection cannot be opened, or was deleted at this moment.
         if (error instanceof AppError) return false;

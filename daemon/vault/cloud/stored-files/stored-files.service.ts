@@ -25,7 +25,7 @@ import type { CloudUploads, RecordStored } from "../changes/uploads.service.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { AbandonedWrites } from "./abandoned-writes.ts";
 import type { DocumentFolder } from "./document-folder.ts";
-import type { StoredFileRemoval } from "./remove-stored-file.ts";
+import type { RemovalOptions, StoredFileRemoval } from "./remove-stored-file.ts";
 import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The location of a document's file. */
@@ -163,9 +163,13 @@ export function createStoredFiles(
      * Deletes the file at the provider: to its trash where it has one, unless `permanently`. Returns true when it no longer
      * exists, and false when it may still exist.
      */
-    async remove(caller: VaultCaller, place: StoredPlace, permanently: boolean): Promise<boolean> {
+    async remove(
+      caller: VaultCaller,
+      place: StoredPlace,
+      options: RemovalOptions,
+    ): Promise<boolean> {
       const found = await toItemPlace(place);
-      return found !== undefined && cloud.removal.remove(caller, found, permanently);
+      return found !== undefined && cloud.removal.remove(caller, found, options);
     },
 
     /** Deletes files that were written before a moment and belong to no document; returns their number. */

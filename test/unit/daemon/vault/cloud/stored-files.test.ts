@@ -3,6 +3,8 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createVaultDocuments } from "../../../../../daemon/vault/documents/documents.feature.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
+import { withBytes } from "../../../../../daemon/vault/dav/copying.ts";
+import { createDocumentTree } from "../../../../../daemon/vault/dav/document-tree.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../../storage/objects/object-store.ts";
@@ -59,6 +61,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     t,
     mira,
     storage,
+    vault,
     documents: vault.documents,
     trash: vault.trash,
     upload: (content: string | Readable, caller: VaultCaller = mira, filename = "note.txt") =>
@@ -138,6 +141,27 @@ test.each([
   await expect(scene.upload("x")).rejects.toMatchObject({ code });
   expect(await scene.writes()).toBe(0);
   scene.storage.recover();
+  expect(await scene.files()).toEqual([]);
+});
+
+test("a move over WebDAV deletes the file of a document only in the version that it has copied", async () => {
+  await using scene = await openScene();
+  const { t, mira, storage, vault } = scene;
+  const { document } = await scene.upload("first");
+  const copy = async () => {
+    const all = await createDocumentTree({ db: t.db, ...vault })(mira).find("all");
+    const file = all?.kind === "folder" ? await all.find("note.txt") : undefined;
+    if (file?.kind !== "file") throw new Error("the document is missing");
+    return { file, copied: await withBytes(file, ({ content }) => text(content)) };
+  };
+  const { file, copied } = await copy();
+  expect(copied).toBe("first");
+  storage.overwrite(document.providerItemId ?? "", Buffer.from("by another program"));
+  await expect(file.remove(true)).rejects.toMatchObject({ status: 503 });
+  expect(await scene.files()).toEqual([document.providerItemId]);
+  const again = await copy();
+  expect(again.copied).toBe("by another program");
+  await again.file.remove(true);
   expect(await scene.files()).toEqual([]);
 });
 
