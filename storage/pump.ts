@@ -50,6 +50,25 @@ export const sharedBuffers = createBufferPool();
 export type CheckChunk = (chunk: Uint8Array, isLast: boolean) => Promise<void> | void;
 
 /**
+ * Writes a chunk to a stream, without ending it. Resolves when the stream has flushed it; rejects when it closes early: a
+ * response whose connection is gone never calls back.
+ */
+export async function writeFlushed(to: Writable, chunk: Uint8Array): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onClose = () => reject(closedEarly());
+  to.once("close", onClose).once("error", reject);
+  try {
+    if (to.destroyed) onClose();
+    else to.write(chunk, (error) => (error ? reject(error) : resolve()));
+    await promise;
+  } finally {
+    to.off("close", onClose).off("error", reject);
+  }
+}
+
+const closedEarly = () => new Error("the stream closed before its end");
+
+/**
  * Writes the bytes of `span` of an open file to a stream, without ending it. Resolves when the stream has flushed all of
  * them; rejects when it closes early or the file has become shorter.
  */
@@ -70,7 +89,7 @@ export async function pump(
     failure ??= error;
     wake?.();
   };
-  const onClose = () => fail(new Error("the stream closed before its end"));
+  const onClose = () => fail(closedEarly());
   to.once("close", onClose);
   to.once("error", fail);
 

@@ -1,7 +1,7 @@
 import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
-import { pump, sharedBuffers } from "../../pump.ts";
+import { pump, sharedBuffers, writeFlushed } from "../../pump.ts";
 import { createOwner } from "../../owner.ts";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
@@ -94,9 +94,7 @@ export async function sendTo(
   }
   if (!hasSameBytes(stats, await handle.stat({ bigint: true })))
     throw new StreamAborted({ kind: "changed" });
-  await new Promise<void>((resolve, reject) => {
-    to.write(last, (error) => (error ? reject(error) : resolve()));
-  });
+  await writeFlushed(to, last);
 }
 
 /** The source failed, or its length differs from the declared one. Rethrown unchanged; no file is left. */

@@ -16,7 +16,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
+import { PassThrough, Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/anchor.ts";
@@ -424,6 +424,29 @@ describe("unusual states of disks", () => {
     });
     outcome.stream.destroy();
   });
+
+  test.each([10, 300_000])(
+    "sending a file of %d bytes ends when the connection closes and the last bytes are not taken",
+    async (size) => {
+      await writeFile(join(root, "sent.bin"), Buffer.alloc(size, 1));
+      const outcome = await provider.read({ id: "sent.bin", signal });
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      let taken = 0;
+      // As a response whose connection is gone, it calls nobody back.
+      const to = new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          taken += chunk.byteLength;
+          if (taken < size) done();
+          else setImmediate(() => to.destroy());
+        },
+      });
+      await expect(outcome.send?.(to)).rejects.toThrow("closed");
+      expect(taken).toBe(size);
+      expect(to.listenerCount("close") + to.listenerCount("error")).toBe(0);
+      await expect(outcome.send?.(to)).rejects.toThrow("closed");
+      outcome.stream.destroy();
+    },
+  );
 
   test("a file that is truncated while it is read fails the stream", async () => {
     await writeFile(join(root, "file.bin"), Buffer.alloc(2_000_000, 1));
