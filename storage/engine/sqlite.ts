@@ -121,14 +121,17 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     },
     close: () =>
       (closing ??= writer.drain().then(() => {
-        if (!isShared) forReading.close();
+        const keepsLog = file?.log.isSynced() === false;
+        if (!isShared && !keepsLog) forReading.close();
         try {
           forWriting.pragma(`busy_timeout = ${OPEN_TIMEOUT_MS}`);
-          // After a failed sync the log stays for the next start: another sync would report success without a write.
-          if (file === undefined || file.log.isSynced()) checkpoint(forWriting, "TRUNCATE");
+          if (!keepsLog) checkpoint(forWriting, "TRUNCATE");
         } finally {
           file?.log.close();
           forWriting.close();
+          // After a failed sync the log stays for the next start, which checks it: another sync would report success without a
+          // write. SQLite checkpoints and deletes it with the last connection, unless that only reads.
+          if (keepsLog) forReading.close();
         }
       })),
     async whileMigrating(work) {

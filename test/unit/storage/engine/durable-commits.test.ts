@@ -1,4 +1,12 @@
-import { copyFileSync, fstatSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  copyFileSync,
+  fstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
@@ -161,7 +169,11 @@ test.each([
     expect(db.assertWritable).toThrow(remedy);
     expect(syncs).toHaveLength(1);
     expect(await texts(db)).toEqual(["a", "b"]);
+    // SQLite must not copy from the log what the disk may not have.
+    const [log, file] = [`${path}-wal`, path].map((name) => readFileSync(name));
     await db.close();
+    expect(readFileSync(`${path}-wal`).equals(log as Buffer)).toBe(true);
+    expect(readFileSync(path).equals(file as Buffer)).toBe(true);
     const again = openSqlite({ path, clock: () => 0 });
     await add(again, "after");
     expect(await texts(again)).toEqual(["a", "b", "after"]);
