@@ -32,7 +32,7 @@ export function createPartFolders() {
       for (const name of await read(folder)) {
         const [, mark, owner] = UNTAGGED_END.exec(name) ?? [];
         const part = join(folder, name);
-        if (mark === undefined || part !== toPartPath(path, mark)) continue;
+        if (mark === undefined || !isPartOf(part, path)) continue;
         // Another process may be writing to it at this moment.
         if (owner !== undefined && system.isProcessAlive(Number(owner))) continue;
         const found = await lstat(part).catch(() => undefined);
@@ -45,6 +45,13 @@ export function createPartFolders() {
 }
 
 export type PartFolders = ReturnType<typeof createPartFolders>;
+
+/** Returns whether a file is a part of `path`, or a part of such a part: an archive that is to be extracted is one. */
+function isPartOf(part: string, path: string): boolean {
+  const [end, mark] = UNTAGGED_END.exec(part) ?? [];
+  if (end === undefined || mark === undefined) return false;
+  return part === toPartPath(path, mark) || isPartOf(part.slice(0, -end.length), path);
+}
 
 async function readParts(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {

@@ -21,8 +21,12 @@ test("a sweep removes the parts that killed processes have left of one target, a
     toPartPath(target, `~${DEAD}_0badcafe`),
     toPartPath(target, "~0123456789abcdef"),
     toPartPath(long, `~${DEAD}_0badcafe`),
+    // The archive of an artifact arrives in a part of the part that is extracted.
+    toPartPath(toPartPath(target, `~${DEAD}_0badcafe`), `~${DEAD}_00000002`),
   ];
   const kept = [
+    toPartPath(toPartPath(target, `~${DEAD}_0badcafe`), "~78_0badcafe"),
+    toPartPath(toPartPath(join(home.path, "b.bin"), `~${DEAD}_0badcafe`), `~${DEAD}_00000002`),
     toPartPath(target, "~78_0badcafe"),
     toPartPath(target, `abcdefgh12~${DEAD}_0badcafe`),
     toPartPath(target, "abcdefgh12"),
@@ -47,7 +51,7 @@ test("a sweep removes the parts that killed processes have left of one target, a
   await sweep(long, system);
   await sweep(join(home.path, "missing", "a.bin"), system);
   const gone = before.filter((name) => removed.includes(join(home.path, name)));
-  expect(gone).toHaveLength(3);
+  expect(gone).toHaveLength(4);
   expect((await readdir(home.path)).toSorted()).toEqual(
     before.filter((name) => !gone.includes(name)).toSorted(),
   );
