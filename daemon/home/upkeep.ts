@@ -4,6 +4,7 @@ import { backUpDatabase } from "../../storage/engine/rotating-backup.ts";
 import type { SqliteDatabase } from "../../storage/engine/sqlite.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import { deleteDeadJobs } from "../../storage/tables/common/jobs.ts";
+import { deleteEndedLeases } from "../../storage/tables/common/leases.ts";
 import { isObjectReferenced } from "../../storage/tables/common/object-references.ts";
 import { analyseTables } from "../../storage/tables/common/statistics.ts";
 import type { CronTask } from "../jobs/cron-task.ts";
@@ -70,7 +71,11 @@ export function createUpkeepTasks(deps: UpkeepDeps): readonly CronTask[] {
       name: "delete_ended_rate_windows",
       schedule: "@every 1h",
       atStart: true,
-      run: async () => void (await limiter.prune()),
+      run: async () => {
+        await limiter.prune();
+        // Those of daemons that died.
+        await deleteEndedLeases(db, clock());
+      },
     },
     {
       name: "delete_dead_jobs",

@@ -29,6 +29,7 @@ import { createBytes, type BytesDeps } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
 import { createChanges, type ChangesDeps } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
+import { createNameLocks, type NameLocksDeps } from "./changes/name-locks.ts";
 import { createRelistJob } from "./changes/relist-job.ts";
 import { createReplacements, type ReplacementsDeps } from "./changes/replacements.service.ts";
 import { createUploads, type UploadsDeps } from "./changes/uploads.service.ts";
@@ -63,6 +64,7 @@ export interface CloudDeps
     ChangesDeps,
     ConnectionsDeps,
     ListingsDeps,
+    NameLocksDeps,
     ReplacementsDeps,
     ResumableUploadsDeps,
     StoredFilesDeps,
@@ -86,7 +88,8 @@ export function createCloud(deps: CloudDeps) {
   const listings = createListings(deps, adapters);
   const recorder = createChangeRecorder(deps, listings, adapters);
   const bytes = createBytes(deps, adapters, items);
-  const changes = createChanges(deps, adapters, recorder, listings);
+  const newNames = createNameLocks(deps);
+  const changes = createChanges(deps, adapters, recorder, listings, newNames);
   const uploads = createUploads(deps, adapters, recorder);
   const replacements = createReplacements(deps, adapters, recorder);
   const resumable = createResumableUploads(deps, adapters, uploads);
@@ -117,7 +120,7 @@ export function createCloud(deps: CloudDeps) {
       uploads,
       replacements,
       bytes,
-      folder: createDocumentFolder(deps, adapters, recorder, listings),
+      folder: createDocumentFolder(deps, adapters, recorder, listings, newNames),
       removal: createStoredFileRemoval(deps, adapters, changes),
       abandoned: createAbandonedWrites(deps.db, adapters),
     }),

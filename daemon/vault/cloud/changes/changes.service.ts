@@ -7,7 +7,6 @@ import {
 import type { Expected, ProviderCapabilities } from "../../../../storage/cloud/provider.ts";
 import type { ItemOutcome, ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Database, Queries } from "../../../../storage/engine/database.ts";
-import { createLocks } from "../../../../storage/locks.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { isWithin } from "../../../../storage/tables/vault/item-ancestors.ts";
 import {
@@ -24,6 +23,7 @@ import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/i
 import type { CloudListings } from "../items/listings.service.ts";
 import { readIfMatch } from "./if-match.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
+import type { NameLocks } from "./name-locks.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 export type CreateFolderResult =
@@ -72,10 +72,8 @@ export function createChanges(
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
   listings: Pick<CloudListings, "relist">,
+  newNames: NameLocks,
 ) {
-  /** Locks of new folders, by connection, parent and name: not every provider refuses a second folder of the same name. */
-  const names = createLocks();
-
   /** Runs one change of a connection while holding the connection's lock. */
   async function withConnection<T>(
     caller: VaultCaller,
@@ -172,11 +170,13 @@ export function createChanges(
         name,
       }: { readonly parent_ref?: string | null | undefined; readonly name: string },
     ): Promise<CreateFolderResult> =>
-      withConnection(caller, connectionId, async (connection, _can, signal) => {
-        const counters = Array.from({ length: NAME_RETRIES + 1 }, (_, counter) => counter);
-        const names = counters.map((counter) => withCounter(name, counter));
-        return makeFolder(caller, connection, { parentRef: parentRef ?? null, names }, signal);
-      }),
+      newNames.withName({ connectionId, parent: parentRef ?? "", name }, () =>
+        withConnection(caller, connectionId, async (connection, _can, signal) => {
+          const counters = Array.from({ length: NAME_RETRIES + 1 }, (_, counter) => counter);
+          const names = counters.map((counter) => withCounter(name, counter));
+          return makeFolder(caller, connection, { parentRef: parentRef ?? null, names }, signal);
+        }),
+      ),
 
     /**
      * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of
@@ -213,7 +213,7 @@ export function createChanges(
           },
           adapters.withSharedLock,
         );
-      return names.withLocks([JSON.stringify([connectionId, parent, name.toUpperCase()])], ensure);
+      return newNames.withName({ connectionId, parent, name }, ensure);
     },
 
     /** Without an etag the last recorded one is the precondition. */

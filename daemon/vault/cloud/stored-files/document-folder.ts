@@ -5,6 +5,7 @@ import { findItemByName } from "../../../../storage/tables/vault/items.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { ChangeRecorder, RecordingFailed } from "../changes/change-recorder.ts";
+import type { NameLocks } from "../changes/name-locks.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { recordNewItem, toItemOwner } from "../items/item-records.ts";
 import type { CloudListings } from "../items/listings.service.ts";
@@ -25,6 +26,7 @@ export function createDocumentFolder(
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
   listings: Pick<CloudListings, "relist">,
+  newNames: NameLocks,
 ) {
   /** Returns the recorded folder if the provider still has it. */
   async function findKnown(connection: Connection, signal: AbortSignal) {
@@ -65,26 +67,32 @@ export function createDocumentFolder(
 
   return {
     /** Returns its id; creates it when it is missing. Refuses with `conflict` when a file has its name. */
-    find: (
+    async find(
       caller: VaultCaller,
       connection: Connection,
-    ): Promise<{ readonly kind: "ok"; readonly id: string } | Failure | RecordingFailed> =>
+    ): Promise<{ readonly kind: "ok"; readonly id: string } | Failure | RecordingFailed> {
+      const { signal } = new AbortController();
+      const withLock = <T>(work: () => Promise<T>) => adapters.withLock(connection.id, work);
+      const known = await withLock(() => findKnown(connection, signal));
+      if (known !== undefined) return known;
       // Some providers allow duplicate names: two concurrent uploads must not create two folders.
-      adapters.withLock(connection.id, async () => {
-        const { signal } = new AbortController();
-        const existing = await findKnown(connection, signal);
-        if (existing !== undefined) return existing;
-        const created = await create(caller, connection, signal);
-        if (created.kind !== "conflict") return created;
-        // The folder exists at the provider, but no listing has recorded it.
-        if (!(await listings.relist(connection, ROOT))) return { kind: "offline", sent: true };
-        const name = created.existingName ?? NAME;
-        const found = await findItemByName(db, connection.id, ROOT, name);
-        if (found?.kind === "folder") return { kind: "ok", id: found.providerItemId };
-        throw new AppError(
-          "conflict",
-          `The connected storage has a file named ${NAME} where the folder for documents must be. Rename that file.`,
-        );
-      }),
+      return newNames.withName({ connectionId: connection.id, parent: ROOT, name: NAME }, () =>
+        withLock(async () => {
+          const existing = await findKnown(connection, signal);
+          if (existing !== undefined) return existing;
+          const created = await create(caller, connection, signal);
+          if (created.kind !== "conflict") return created;
+          // The folder exists at the provider, but no listing has recorded it.
+          if (!(await listings.relist(connection, ROOT))) return { kind: "offline", sent: true };
+          const name = created.existingName ?? NAME;
+          const found = await findItemByName(db, connection.id, ROOT, name);
+          if (found?.kind === "folder") return { kind: "ok", id: found.providerItemId };
+          throw new AppError(
+            "conflict",
+            `The connected storage has a file named ${NAME} where the folder for documents must be. Rename that file.`,
+          );
+        }),
+      );
+    },
   };
 }

@@ -9,6 +9,7 @@ import type { Log } from "../../../../daemon/utilities/logging.ts";
 import { createUpkeepTasks } from "../../../../daemon/home/upkeep.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
+import { takeLease } from "../../../../storage/tables/common/leases.ts";
 import { countJobs } from "../../../support/storage/count-jobs.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
@@ -72,7 +73,7 @@ const tasks = (calls: string[] = []) => {
   return { run };
 };
 
-test("ended windows and jobs that have long been dead are deleted, others stay", async () => {
+test("ended windows and leases, and jobs that have long been dead, are deleted, others stay", async () => {
   const limiter = createLimiter({ db, clock });
   const queue = createJobQueue({ db, clock, random: () => 0, log, owner: "a", alone: true });
   queue.register({ kind: "bad", run: () => Promise.reject(new PermanentJobError("no")) });
@@ -85,11 +86,14 @@ test("ended windows and jobs that have long been dead are deleted, others stay",
   await fail();
   now += 20 * DAY;
   await fail();
+  await takeLease(db, { name: "of a daemon that died", owner: "a", until: now + 60_000 }, now);
   now += 20 * DAY;
+  await takeLease(db, { name: "held", owner: "a", until: now + 60_000 }, now);
   const { run } = tasks();
   await run("delete_ended_rate_windows");
   await run("delete_dead_jobs");
   expect(await db.all("SELECT key FROM rate_limits")).toHaveLength(1);
+  expect(await db.all("SELECT name FROM leases")).toEqual([{ name: "held" }]);
   expect((await countJobs(db)).dead).toBe(1);
 });
 
