@@ -56,31 +56,39 @@ export function createAuthorizedSender(deps: {
 
   return {
     /**
-     * Sends a request. Renews a rejected token (401) and retries once; a second 401 is `reauth`. A streamed body cannot be
-     * sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
-     * the error of a body that failed by itself. Like the transport, it follows no redirect.
+     * Sends a request. Renews a rejected token (401) and retries once, or twice where the first retry used a token that
+     * another process had renewed; the last 401 is `reauth`. A streamed body cannot be sent again: then the token is
+     * renewed for the next request, and this one is `offline`. Rejects only with the error of a body that failed by
+     * itself. Like the transport, it follows no redirect.
      */
     async send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure> {
       const isOurs = origins.has(new URL(request.url).origin);
       if (!isOurs) return deps.elsewhere.send(request);
       if (request.withoutToken === true) return deps.transport.send(request);
 
-      const current = await deps.tokens.take(request.signal);
-      if (current.kind !== "ok") return giveUp(request, current);
-      const first = await sendWith(request, current.token);
-      if (first.kind !== "answered" || first.status !== 401) return first;
-      first.discard();
-
-      const renewed = await deps.tokens.replace(current.token, request.signal);
-      if (renewed.kind !== "ok") return giveUp(request, renewed);
-      if (request.body instanceof Readable)
-        return { kind: "offline", sent: false, note: "token refused" };
-      const second = await sendWith(request, renewed.token);
-      if (second.kind !== "answered" || second.status !== 401) return second;
-      second.discard();
-      return { kind: "reauth", note: "refused twice" };
+      let token = await deps.tokens.take(request.signal);
+      if (token.kind !== "ok") return giveUp(request, token);
+      let answer = await sendWith(request, token.token);
+      for (let retries = 0; isRefused(answer); retries++) {
+        // A token that another process renewed may have ended long ago; one that this process renewed has not.
+        const mayRetry = retries === 0 || (retries === 1 && token.isTakenOver === true);
+        answer.discard();
+        if (!mayRetry) return { kind: "reauth", note: "refused twice" };
+        token = await deps.tokens.replace(token.token, request.signal);
+        if (token.kind !== "ok") return giveUp(request, token);
+        if (request.body instanceof Readable)
+          return { kind: "offline", sent: false, note: "token refused" };
+        answer = await sendWith(request, token.token);
+      }
+      return answer;
     },
   };
+}
+
+function isRefused(
+  answer: Awaited<ReturnType<Transport["send"]>>,
+): answer is Extract<typeof answer, { kind: "answered" }> {
+  return answer.kind === "answered" && answer.status === 401;
 }
 
 function giveUp(request: AuthorizedRequest, failure: GrantFailure): GrantFailure {

@@ -10,8 +10,13 @@ import {
 import type { Offline, Transport } from "./transport.ts";
 import type { ConnectRequest, Credentials, ProviderDeps } from "./provider.ts";
 
-/** A currently valid access token, or the failure to get one. */
-export type TokenOutcome = { readonly kind: "ok"; readonly token: string } | GrantFailure;
+/**
+ * A currently valid access token, or the failure to get one. `isTakenOver`: another process renewed it, perhaps long ago, so
+ * the vendor may have ended it since.
+ */
+export type TokenOutcome =
+  | { readonly kind: "ok"; readonly token: string; readonly isTakenOver?: boolean }
+  | GrantFailure;
 
 /** The access token of one connection, renewed before it expires. */
 export type Tokens = ReturnType<typeof createTokens>;
@@ -31,16 +36,26 @@ export function createTokens(
   let unsaved: Credentials | undefined;
   let renewing: Promise<TokenOutcome> | undefined;
   let over: GrantFailure | undefined;
+  /** The latest token that another process has renewed. */
+  let takenOver: string | undefined;
 
-  /** Another process renews the same connection: the credentials that it saved are newer than ours. */
-  async function findNewer(refused: string | undefined): Promise<string | undefined> {
+  /**
+   * Takes over the credentials that another process of the same connection has saved: they are newer than ours. Returns
+   * whether their token may be valid.
+   */
+  async function takeOver(refused: string | undefined): Promise<boolean> {
     const stored = await request.loadCredentials?.();
-    if (stored === undefined) return undefined;
+    if (stored === undefined) return false;
     if (stored[REFRESH_TOKEN] === undefined || stored[ACCESS_TOKEN] === tokenOf(current))
-      return undefined;
+      return false;
     current = stored;
-    const isGood = tokenOf(stored) !== refused && !isEnding(stored, deps.clock());
-    return isGood ? tokenOf(stored) : undefined;
+    takenOver = tokenOf(stored);
+    return tokenOf(stored) !== refused && !isEnding(stored, deps.clock());
+  }
+
+  function currentToken(): TokenOutcome {
+    const token = tokenOf(current);
+    return { kind: "ok", token, isTakenOver: token === takenOver };
   }
 
   async function keep(renewed: Credentials): Promise<TokenOutcome> {
@@ -54,8 +69,7 @@ export function createTokens(
 
   async function renew(refused: string | undefined): Promise<TokenOutcome> {
     if (unsaved !== undefined) return keep(unsaved);
-    const newer = await findNewer(refused);
-    if (newer !== undefined) return { kind: "ok", token: newer };
+    if (await takeOver(refused)) return currentToken();
     for (;;) {
       const used = current[REFRESH_TOKEN] ?? "";
       const outcome = await askForGrant(
@@ -66,8 +80,7 @@ export function createTokens(
       if (outcome.kind === "ok") return keep(toCredentials(outcome.grant, used));
       if (outcome.kind !== "reauth") return notSent(outcome);
       // With rotating refresh tokens, the other process's renewal has invalidated ours.
-      const newer = await findNewer(refused);
-      if (newer !== undefined) return { kind: "ok", token: newer };
+      if (await takeOver(refused)) return currentToken();
       if (current[REFRESH_TOKEN] !== used) continue;
       over = outcome;
       return outcome;
@@ -91,14 +104,14 @@ export function createTokens(
       if (over !== undefined) return over;
       const isGood =
         unsaved === undefined && tokenOf(current) !== "" && !isEnding(current, deps.clock());
-      return isGood ? { kind: "ok", token: tokenOf(current) } : renewOnce(undefined, signal);
+      return isGood ? currentToken() : renewOnce(undefined, signal);
     },
 
     /** Returns another token than this one, which the vendor has rejected. */
     async replace(refused: string, signal: AbortSignal): Promise<TokenOutcome> {
       if (over !== undefined) return over;
       const isReplaced = tokenOf(current) !== refused && unsaved === undefined;
-      return isReplaced ? { kind: "ok", token: tokenOf(current) } : renewOnce(refused, signal);
+      return isReplaced ? currentToken() : renewOnce(refused, signal);
     },
 
     /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */

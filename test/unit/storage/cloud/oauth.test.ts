@@ -371,6 +371,13 @@ describe("a token", () => {
     // Both renew at the same time: the slower one's refresh token is spent, and the kept one is used.
     oauth.expireTokens();
     expect(await Promise.all([one.send(), other.send()])).toEqual([200, 200]);
+    // The token that one of them has kept has ended before the other one takes it over.
+    for (const each of [one, other, one]) {
+      const before = oauth.renewals();
+      oauth.expireTokens();
+      expect(await each.send()).toBe(200);
+      expect(oauth.renewals()).toBe(before + 1);
+    }
     oauth.revoke("ann@example.org");
     expect(await other.send()).toMatchObject({ kind: "reauth" });
   });
