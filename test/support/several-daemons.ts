@@ -202,7 +202,7 @@ export async function startSeveral(
 }
 
 /** Folders of a home that the daemons of several machines share, and that have no setting. */
-const sharedFolders = ["outbox"];
+const sharedFolders = ["outbox", "custom"];
 
 /** The homes of second daemons, by that of the first. */
 const beside = new Map<string, string>();

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, type TestAnswer, type TestDaemon } from "../../support/daemon.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 import { OTHER_STRONG, STRONG, totpCode } from "../../support/vault/vault-accounts.ts";
 import { createPerson } from "../../support/vault/vault-person.ts";
 
@@ -223,7 +224,8 @@ describe("attack: going round the limit of an address", () => {
   });
 });
 
-describe("attack: a storm of sign-ins (argon2)", () => {
+// Each daemon has a queue of its own, because it bounds the processor time of its machine.
+withOneDaemon.describe("attack: a storm of sign-ins (argon2)", () => {
   test("the queue of password hashes is bounded: further sign-ins get a retry time, and other requests are served", async () => {
     await using daemon = await startTestDaemon({ ...unlimited, realHashes: true });
     const answers: Promise<TestAnswer>[] = [];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openFilesBelow } from "../../support/open-files.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { skipUnless } from "../../support/skip.ts";
+import { skipUnless, withOneDaemon } from "../../support/skip.ts";
 import { createPerson, type VaultPerson } from "../../support/vault/vault-person.ts";
 
 const MIB = 1024 * 1024;
@@ -176,27 +176,30 @@ onLinux.test("a form aborted before its fields leaves no file and books no quota
   expect(await usedBytes(person)).toBe(0);
 });
 
-onLinux.test(
-  "forms that wait for their fields hold at most one largest upload of a user on the disk",
-  async () => {
-    const person = await personWith(100 * MIB);
-    const other = await personWith(100 * MIB);
-    const waiting = new AbortController();
-    const file = Buffer.alloc(6 * MIB);
-    const { signal } = waiting;
-    const first = sendForm(person, [FILE_FIRST, file], { ends: false, signal });
-    await expect.poll(() => openBytesBelow(join(daemon.home, "tmp"))).toBe(6 * MIB);
-    // The excess is less than a megabyte, which the daemon still reads: the response arrives before the connection
-    // closes.
-    const second = await sendForm(person, [FILE_FIRST, Buffer.alloc(2.5 * MIB), END]);
-    expect(second.status).toBe(429);
-    expect((await sendForm(other, [FILE_FIRST, file, END])).status).toBe(201);
-    waiting.abort();
-    await expect(first).rejects.toThrow("aborted");
-    await expectNothingLeft();
-    expect((await sendForm(person, [FILE_FIRST, file, END])).status).toBe(201);
-  },
-);
+// The bound is of the disk of one machine.
+withOneDaemon.describe("the disk of a daemon", () => {
+  onLinux.test(
+    "forms that wait for their fields hold at most one largest upload of a user on the disk",
+    async () => {
+      const person = await personWith(100 * MIB);
+      const other = await personWith(100 * MIB);
+      const waiting = new AbortController();
+      const file = Buffer.alloc(6 * MIB);
+      const { signal } = waiting;
+      const first = sendForm(person, [FILE_FIRST, file], { ends: false, signal });
+      await expect.poll(() => openBytesBelow(join(daemon.home, "tmp"))).toBe(6 * MIB);
+      // The excess is less than a megabyte, which the daemon still reads: the response arrives before the connection
+      // closes.
+      const second = await sendForm(person, [FILE_FIRST, Buffer.alloc(2.5 * MIB), END]);
+      expect(second.status).toBe(429);
+      expect((await sendForm(other, [FILE_FIRST, file, END])).status).toBe(201);
+      waiting.abort();
+      await expect(first).rejects.toThrow("aborted");
+      await expectNothingLeft();
+      expect((await sendForm(person, [FILE_FIRST, file, END])).status).toBe(201);
+    },
+  );
+});
 
 test("an upload to another user's connection is refused before its file has arrived", async () => {
   const person = await personWith(MIB);
