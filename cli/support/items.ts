@@ -99,7 +99,7 @@ export interface FoundItem {
   readonly item: WireItem | undefined;
 }
 
-/** Looks up items. Caches folders and connections for the whole run. */
+/** Looks up items. Remembers folders and connections for the whole run. */
 export type ItemFinder = ReturnType<typeof createItemFinder>;
 
 /**
@@ -112,7 +112,11 @@ export async function findItem(finder: ItemFinder, word: string): Promise<FoundI
   throw usageError(`${word} is the whole storage`, "name an item in it: CONNECTION:/path");
 }
 
-export function createItemFinder(cli: CliContext) {
+/** @param isFresh each folder of a path is listed at the provider: the last listing may name one that is gone */
+export function createItemFinder(
+  cli: CliContext,
+  { isFresh = false }: { readonly isFresh?: boolean } = {},
+) {
   let connections: Promise<readonly WireConnection[]> | undefined;
   const looked = new Map<string, Promise<WireItem | undefined>>();
 
@@ -163,7 +167,7 @@ export function createItemFinder(cli: CliContext) {
 
   /** A listing may be minutes old, so a missing item is looked up again at the provider. */
   async function lookUp(connection: WireConnection, parent: string, name: string) {
-    for (const refresh of ["false", "true"] as const) {
+    for (const refresh of isFresh ? (["true"] as const) : (["false", "true"] as const)) {
       const { body } = await cli.client.call(vault.listItems, {
         params: { connection_id: connection.id },
         query: { parent_ref: parent, name, limit: namesakesShown, refresh },

@@ -174,6 +174,22 @@ test("--watch follows both sides, survives a killed daemon and ends at Ctrl-C", 
   ]);
 }, 120_000);
 
+test("a folder of the connection that another program removed after it was listed is missing for a sync", async () => {
+  await writeFile(here("kept"), "kept");
+  await sync();
+  await rm(there(), { recursive: true });
+  const stopped = await runCroft(croft, line.split(" "), at());
+  expect(stopped.stderr).toContain("Papers:/there is missing; nothing was deleted");
+  expect(stopped.code).toBe(6);
+  // Without a run before it, `--both` makes the folder, as a sync in one direction does.
+  await rm(join(home, "state/sync"), { recursive: true });
+  await sync();
+  expect(await read(there())).toMatchObject({ kept: "kept" });
+  await rm(there(), { recursive: true });
+  await croftJson(croft, "vault item sync here Papers:/there --json".split(" "), at());
+  expect(await read(there())).toMatchObject({ kept: "kept" });
+});
+
 const kills = countKills(4);
 
 test(

@@ -259,7 +259,7 @@ async function openRemote(
   isSource: boolean,
 ): Promise<{ readonly remote: SyncedFolder; readonly missing?: MissingFolder }> {
   const address = toItemAddress(word);
-  const finder = createItemFinder(cli);
+  const finder = createItemFinder(cli, { isFresh: true });
   const found =
     address.kind === "path" ? await finder.findIfThere({ ...address, isFolder: false }) : undefined;
   if (address.kind === "id" || found !== undefined) {

@@ -31,7 +31,7 @@ export async function openPair(
   const path = resolve(cli.system.workingDirectory, localWord);
   const real = await toRealPath(path);
   const address = toItemAddress(remoteWord);
-  const finder = createItemFinder(cli);
+  const finder = createItemFinder(cli, { isFresh: true });
   const found =
     address.kind === "id" ||
     (await finder.findIfThere({ ...address, isFolder: false })) !== undefined
