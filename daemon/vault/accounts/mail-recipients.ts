@@ -46,8 +46,7 @@ export async function isMailMeant(
       return owner?.email === address;
     }
     case "password": {
-      // Also for an inactive account: its link works once an administrator has activated it again.
-      const user = await findVaultUser(db, toAccountId(id));
+      const user = await findActive(db, id);
       return user?.email === address && fingerprintOfAccount(user) === reason.replaces;
     }
   }

@@ -169,6 +169,7 @@ const mails: Readonly<
     withdrawals: {
       "comes after another password": (t) => t.inTransaction(changePassword),
       "has an account with another address": (t) => t.inTransaction((tx) => move(tx, "mira")),
+      "loses its account": (t) => t.inTransaction((tx) => setVaultUserActive(tx, mira, false)),
     },
   },
   "an invitation to the server": {
@@ -180,6 +181,7 @@ const mails: Readonly<
     withdrawals: {
       "was used by another mail": (t) => t.inTransaction(changePassword),
       "has an account with another address": (t) => t.inTransaction((tx) => move(tx, "mira")),
+      "loses its account": (t) => t.inTransaction((tx) => setVaultUserActive(tx, mira, false)),
     },
   },
 };
