@@ -59,7 +59,7 @@ test("a workflow without the event workflow_dispatch has no inputs", async () =>
   ]);
 });
 
-test("nobody unsubscribes from an issue twice", async () => {
+test("unsubscribing from an issue a second time is 200 and changes nothing", async () => {
   await by("mira", "POST", `${repo}/issues`, { title: "text" });
   const unsubscribe = () => by("mira", "DELETE", `${repo}/issues/1/subscriptions/mira`);
   expect((await unsubscribe()).status).toBe(201);

@@ -287,7 +287,7 @@ test("a comment on a line is edited and deleted by its author and writers, as th
   expect((await by("rita", "GET", pull)).json.comments).toBe(1);
 });
 
-test("a comment of a pending review is changed by its reviewer, and nobody hears of it", async () => {
+test("a comment of a pending review is changed by its reviewer, without an event or a mention", async () => {
   const { path, pull } = await newPull();
   const lines = [{ path: "file.txt", body: "Why?", new_position: 3 }];
   const pending = await by("rita", "POST", `${pull}/reviews`, { body: "So far", comments: lines });

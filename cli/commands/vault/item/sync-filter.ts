@@ -18,7 +18,7 @@ export const IGNORE_BYTES_MAX = 256 * 1024;
 const RULES_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Steps of comparing paths with rules that a sync may take, at the start and for each path: rules of somebody else with many `*`
+ * Steps of comparing paths with rules that a sync may take, at the start and for each path: rules of another person with many `*`
  * must not hold the command for hours. A hundred usual rules take some thousand steps for a path.
  */
 const STEPS_FIRST = 200_000_000;

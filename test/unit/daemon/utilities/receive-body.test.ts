@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { receivePlainBody, SNIFFED_BYTES } from "../../../../daemon/utilities/receive-body.ts";
 import { createFileObjects } from "../../../../storage/objects/file-objects.ts";
 
-test("a received file comes with its first bytes, however they arrive, so that nobody reads it again", async () => {
+test("a received file comes with its first bytes, however they arrive, so that it is not read again", async () => {
   const tmp = await mkdtemp(join(tmpdir(), "croft-receive-"));
   try {
     const store = createFileObjects({

@@ -38,7 +38,7 @@ interface Fault {
   readonly when: "before" | "after";
 }
 
-/** What somebody else does before the next call of a verb. */
+/** What another client does before the next call of a verb. */
 interface Meanwhile {
   readonly verb: (typeof VERBS)[number];
   readonly work: (scene: { add(path: readonly string[], tree: Tree): Promise<void> }) => unknown;
