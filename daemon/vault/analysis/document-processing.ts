@@ -106,7 +106,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         const isFailure = !isText && !HARMLESS.has(extraction.reason);
         await finishDocument(tx, id, {
           status: isFailure ? "classification_failed" : "ready",
-          reason,
+          statusReason: reason,
           contentType,
           classification: choice &&
             topic && {

@@ -52,19 +52,18 @@ export async function listFoldersOf(
   if (files.length === 0) return folders;
   const topicIds = await listTopicIdsOfDocuments(
     db,
-    files.map(({ documentId }) => documentId),
+    files.map(({ id }) => id),
   );
   const segments = await toTopicPlaces(db, userId);
-  for (const { documentId, itemId, connectionId, providerItemId } of files) {
+  for (const { id, itemId, connectionId, providerItemId } of files) {
     const places = [ALL_PLACE];
-    for (const topicId of topicIds.get(documentId) ?? [])
-      places.push(...(segments.get(topicId) ?? []));
+    for (const topicId of topicIds.get(id) ?? []) places.push(...(segments.get(topicId) ?? []));
     if (connectionId !== undefined && providerItemId !== undefined) {
       const above = await listAncestors(db, { connectionId, userId }, providerItemId);
       const names = above.map(({ name }) => name.normalize("NFC")).toReversed();
       places.push([connectionId, ...names].join("/"));
     }
-    folders.set(documentId, places);
+    folders.set(id, places);
     if (itemId !== undefined) folders.set(itemId, places);
   }
   return folders;

@@ -332,7 +332,7 @@ export function createDocuments(deps: DocumentsDeps) {
   async function toSharedDetail(document: VaultDocument): Promise<DocumentDetail> {
     const topics = await listTopicsOfDocuments(db, [document.id], "system");
     return {
-      document: { ...document, classification: undefined },
+      document: { ...document, classifiedTopic: undefined },
       topics: topics.get(document.id) ?? [],
     };
   }

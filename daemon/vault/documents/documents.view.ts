@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { toMediaType } from "../../contract/media-type.ts";
 import type { AuditRecord } from "../../../storage/tables/vault/audit.ts";
+import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
 import { describeIssue } from "../../contract/issue-text.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
 import type { BytesAnswer, MultipartForm } from "../../http/handle.ts";
@@ -28,11 +29,19 @@ export function toDocumentView({ document, topics }: DocumentDetail) {
     storage_backend: document.storageBackend,
     semantic_index_status: document.semanticIndexStatus,
     topics: [...topics],
-    classification: document.classification
-      ? { ...document.classification, words: [...document.classification.words] }
-      : null,
+    classification: toClassificationView(document),
     created_at: toTime(document.createdAt),
     updated_at: toTime(document.updatedAt),
+  };
+}
+
+function toClassificationView(document: VaultDocument) {
+  if (document.classifiedTopic === undefined) return null;
+  return {
+    topic: document.classifiedTopic,
+    confidence: document.classificationConfidence ?? 0,
+    provider: document.classificationProvider ?? "",
+    words: [...(document.classificationWords ?? [])],
   };
 }
 

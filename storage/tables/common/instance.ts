@@ -1,9 +1,13 @@
 import type { Queries } from "../../engine/database.ts";
+import { integer, text } from "../columns.ts";
+import { defineTable } from "../table.ts";
 
-/** Returns the value of a fact about this instance; undefined when it was never stored. */
+/** Facts about this instance. */
+const instance = defineTable("instance", { name: text(), value: text(), updatedAt: integer() });
+
+/** Returns the value of a fact; undefined when it was never stored. */
 export async function findInstanceValue(db: Queries, name: string): Promise<string | undefined> {
-  const row = await db.get<{ value: string }>("SELECT value FROM instance WHERE name = ?", name);
-  return row?.value;
+  return (await instance.find(db, { name }))?.value;
 }
 
 /** Stores or replaces a fact. `now` is in epoch milliseconds. */
@@ -13,12 +17,10 @@ export async function putInstanceValue(
   value: string,
   now: number,
 ): Promise<void> {
-  await db.run(
-    `INSERT INTO instance (name, value, updated_at) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-    name,
-    value,
-    now,
+  await instance.upsert(
+    db,
+    { name, value, updatedAt: now },
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
   );
 }
 
@@ -29,13 +31,10 @@ export async function claimInstanceValue(
   value: string,
   now: number,
 ): Promise<string> {
-  const row = await db.get<{ value: string }>(
-    `INSERT INTO instance (name, value, updated_at) VALUES (?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET value = instance.value
-     RETURNING value`,
-    name,
-    value,
-    now,
+  const stored = await instance.upsert(
+    db,
+    { name, value, updatedAt: now },
+    "ON CONFLICT (name) DO UPDATE SET value = instance.value",
   );
-  return row?.value ?? value;
+  return stored?.value ?? value;
 }

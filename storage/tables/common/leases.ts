@@ -1,11 +1,15 @@
 import type { Queries } from "../../engine/database.ts";
+import { integer, named, text } from "../columns.ts";
+import { sql } from "../condition.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 
+const leases = defineTable("leases", {
+  name: text(),
+  owner: text(),
+  until: named("leased_until", integer()),
+});
 /** A name that one owner holds until a time. Times are epoch milliseconds. */
-export interface Lease {
-  readonly name: string;
-  readonly owner: string;
-  readonly until: number;
-}
+export type Lease = RecordOf<typeof leases>;
 
 /** Clocks of several daemons differ by less than this: a lease that ends later comes from a clock that was ahead. */
 const CLOCKS_DIFFER_MS = 60_000;
@@ -31,12 +35,7 @@ export async function takeLease(
 
 /** Extends a lease, if the owner still has it. */
 export async function renewLease(db: Queries, { name, owner, until }: Lease): Promise<void> {
-  await db.run(
-    "UPDATE leases SET leased_until = ? WHERE name = ? AND owner = ?",
-    until,
-    name,
-    owner,
-  );
+  await leases.update(db, { name, owner }, { until });
 }
 
 /** Ends a lease. Idempotent. */
@@ -44,10 +43,10 @@ export async function endLease(
   db: Queries,
   { name, owner }: Pick<Lease, "name" | "owner">,
 ): Promise<void> {
-  await db.run("DELETE FROM leases WHERE name = ? AND owner = ?", name, owner);
+  await leases.delete(db, { name, owner });
 }
 
 /** Deletes the leases that ended before `now`: those of daemons that died. */
 export async function deleteEndedLeases(db: Queries, now: number): Promise<void> {
-  await db.run("DELETE FROM leases WHERE leased_until <= ?", now);
+  await leases.delete(db, sql`leased_until <= ${now}`);
 }

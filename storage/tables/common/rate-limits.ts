@@ -1,19 +1,19 @@
 import type { Queries } from "../../engine/database.ts";
+import { integer, text, unread } from "../columns.ts";
+import { sql } from "../condition.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 
+const rateLimits = defineTable("rate_limits", {
+  key: unread(text()),
+  points: integer(),
+  expiresAt: integer(),
+});
 /** A window of a rate limit: the points used so far, and its end in epoch milliseconds. */
-export interface RateWindow {
-  readonly points: number;
-  readonly expiresAt: number;
-}
+export type RateWindow = RecordOf<typeof rateLimits>;
 
 /** Returns the window of `key` as last committed; it may have ended. */
-export async function findRateWindow(db: Queries, key: string): Promise<RateWindow | undefined> {
-  const row = await db.get<{ points: number; expires_at: number }>(
-    "SELECT points, expires_at FROM rate_limits WHERE key = ?",
-    key,
-  );
-  return row && { points: row.points, expiresAt: row.expires_at };
-}
+export const findRateWindow = (db: Queries, key: string): Promise<RateWindow | undefined> =>
+  rateLimits.find(db, { key });
 
 /**
  * Counts one hit in one statement, so that concurrent hits all count. The first hit after the end of a window opens the
@@ -26,23 +26,22 @@ export async function countHit(
   now: number,
   windowMs: number,
 ): Promise<RateWindow> {
-  const row = await db.get<{ points: number; expires_at: number }>(
+  const counted = await rateLimits.readOne(
+    db,
     `INSERT INTO rate_limits (key, points, expires_at) VALUES (?, 1, ?)
      ON CONFLICT (key) DO UPDATE SET
        points = CASE WHEN rate_limits.expires_at <= ? THEN 1 ELSE rate_limits.points + 1 END,
        expires_at = CASE
          WHEN rate_limits.expires_at <= ? OR rate_limits.expires_at > excluded.expires_at
          THEN excluded.expires_at ELSE rate_limits.expires_at END
-     RETURNING points, expires_at`,
+     RETURNING ${rateLimits.columns}`,
     key,
     now + windowMs,
     now,
     now,
   );
-  if (row === undefined) {
-    throw new Error("a counted hit gives its row");
-  }
-  return { points: row.points, expiresAt: row.expires_at };
+  if (counted === undefined) throw new Error("a counted hit gives its row");
+  return counted;
 }
 
 /** Shortens a window so that it ends at `expiresAt` (epoch milliseconds) at the latest. */
@@ -51,12 +50,7 @@ export async function shortenRateWindow(
   key: string,
   expiresAt: number,
 ): Promise<void> {
-  await db.run(
-    "UPDATE rate_limits SET expires_at = ? WHERE key = ? AND expires_at > ?",
-    expiresAt,
-    key,
-    expiresAt,
-  );
+  await rateLimits.update(db, sql`key = ${key} AND expires_at > ${expiresAt}`, { expiresAt });
 }
 
 /**
@@ -64,19 +58,14 @@ export async function shortenRateWindow(
  * not wait for its retries. Does nothing once the window has expired.
  */
 export async function uncountHits(db: Queries, keys: readonly string[]): Promise<void> {
-  const marks = keys.map(() => "?").join(", ");
-  await db.run(
-    `UPDATE rate_limits SET points = points - 1 WHERE key IN (${marks}) AND points > 0`,
-    ...keys,
-  );
+  await rateLimits.update(db, sql`key IN (${keys}) AND points > 0`, { points: sql`points - 1` });
 }
 
 /** Forgets one key, as after a success that clears a counter. */
 export async function deleteRateWindow(db: Queries, key: string): Promise<void> {
-  await db.run("DELETE FROM rate_limits WHERE key = ?", key);
+  await rateLimits.delete(db, { key });
 }
 
 /** Deletes windows that ended before `now`; returns how many. */
-export async function deleteEndedWindows(db: Queries, now: number): Promise<number> {
-  return (await db.run("DELETE FROM rate_limits WHERE expires_at <= ?", now)).changes;
-}
+export const deleteEndedWindows = (db: Queries, now: number): Promise<number> =>
+  rateLimits.delete(db, sql`expires_at <= ${now}`);

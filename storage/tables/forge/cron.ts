@@ -1,26 +1,28 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { initial, integer, now, optional, text } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 
-/** The record of a scheduled task's runs. Times are epoch milliseconds. */
-export interface CronRecord {
-  readonly name: string;
+const cronTasks = defineTable("forge_cron_tasks", {
+  name: text(),
   /** Number of runs that any process has started. */
-  readonly execTimes: number;
+  execTimes: initial(1, integer()),
   /** Start of the latest run. */
-  readonly startedAt: number;
+  startedAt: now(),
   /** End of the latest run; undefined while it runs, or when its process died. */
-  readonly finishedAt: number | undefined;
+  finishedAt: optional(integer()),
   /** The error of the latest run; undefined when it succeeded or has not ended. */
-  readonly error: string | undefined;
-}
+  error: optional(text()),
+});
+/** The record of a scheduled task's runs. Times are epoch milliseconds. */
+export type CronRecord = RecordOf<typeof cronTasks>;
 
 /** Records the start of a run. */
 export async function beginCronRun(tx: Transaction, name: string): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_cron_tasks (name, exec_times, started_at) VALUES (?, 1, ?)
-     ON CONFLICT (name) DO UPDATE SET exec_times = forge_cron_tasks.exec_times + 1, started_at = excluded.started_at,
+  await cronTasks.upsert(
+    tx,
+    { name },
+    `ON CONFLICT (name) DO UPDATE SET exec_times = forge_cron_tasks.exec_times + 1, started_at = excluded.started_at,
        finished_at = NULL, error = NULL`,
-    name,
-    tx.now,
   );
 }
 
@@ -30,33 +32,11 @@ export async function endCronRun(
   name: string,
   error: string | undefined,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_cron_tasks SET finished_at = ?, error = ? WHERE name = ?",
-    tx.now,
-    error ?? null,
-    name,
-  );
+  await cronTasks.update(tx, { name }, { finishedAt: tx.now, error });
 }
 
 /** Returns the records of all tasks that have ever run, by name. */
 export async function listCronRecords(db: Queries): Promise<ReadonlyMap<string, CronRecord>> {
-  const rows = await db.all<{
-    name: string;
-    exec_times: number;
-    started_at: number;
-    finished_at: number | null;
-    error: string | null;
-  }>("SELECT name, exec_times, started_at, finished_at, error FROM forge_cron_tasks");
-  return new Map(
-    rows.map((row) => [
-      row.name,
-      {
-        name: row.name,
-        execTimes: row.exec_times,
-        startedAt: row.started_at,
-        finishedAt: row.finished_at ?? undefined,
-        error: row.error ?? undefined,
-      },
-    ]),
-  );
+  const records = await cronTasks.list(db, {});
+  return new Map(records.map((record) => [record.name, record]));
 }

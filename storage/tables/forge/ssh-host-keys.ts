@@ -1,26 +1,21 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { now, text, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 
-/** A private key of the SSH server, sealed. */
-export interface SshHostKey {
+const hostKeys = defineTable("forge_ssh_host_keys", {
   /** Such as `ssh-ed25519`. */
-  readonly type: string;
-  readonly sealedKey: string;
-}
+  type: text(),
+  sealedKey: text(),
+  createdAt: unread(now()),
+});
+/** A private key of the SSH server, sealed. */
+export type SshHostKey = RecordOf<typeof hostKeys>;
 
 /** Adds a host key unless another daemon added one of the type meanwhile. */
 export async function insertHostKey(tx: Transaction, key: SshHostKey): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_ssh_host_keys (type, sealed_key, created_at) VALUES (?, ?, ?) ON CONFLICT (type) DO NOTHING",
-    key.type,
-    key.sealedKey,
-    tx.now,
-  );
+  await hostKeys.upsert(tx, key, "ON CONFLICT (type) DO NOTHING");
 }
 
 /** Returns the host keys, the one of the newest kind first. */
-export async function listHostKeys(db: Queries): Promise<SshHostKey[]> {
-  const rows = await db.all<{ type: string; sealed_key: string }>(
-    "SELECT type, sealed_key FROM forge_ssh_host_keys ORDER BY type DESC",
-  );
-  return rows.map((row) => ({ type: row.type, sealedKey: row.sealed_key }));
-}
+export const listHostKeys = (db: Queries): Promise<SshHostKey[]> =>
+  hostKeys.list(db, {}, { order: "type DESC" });

@@ -1,5 +1,13 @@
 import type { Transaction } from "../../engine/database.ts";
+import { integer, optional, text, textId } from "../columns.ts";
+import { defineTable } from "../table.ts";
 import type { AccountId } from "./ids.ts";
+
+const backupCodes = defineTable("vault_backup_codes", {
+  userId: textId<AccountId>(),
+  codeHash: text(),
+  usedAt: optional(integer()),
+});
 
 /** Replaces all codes of a user. */
 export async function replaceBackupCodes(
@@ -8,8 +16,7 @@ export async function replaceBackupCodes(
   codeHashes: readonly string[],
 ): Promise<void> {
   await deleteBackupCodes(tx, userId);
-  for (const hash of codeHashes)
-    await tx.run("INSERT INTO vault_backup_codes (user_id, code_hash) VALUES (?, ?)", userId, hash);
+  for (const codeHash of codeHashes) await backupCodes.insert(tx, { userId, codeHash });
 }
 
 /** Uses up one code of a user. False when the user has no such unused code. */
@@ -18,16 +25,11 @@ export async function takeBackupCode(
   userId: AccountId,
   codeHash: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_backup_codes SET used_at = ? WHERE user_id = ? AND code_hash = ? AND used_at IS NULL",
-    tx.now,
-    userId,
-    codeHash,
-  );
-  return changes > 0;
+  const unused = { userId, codeHash, usedAt: undefined };
+  return (await backupCodes.update(tx, unused, { usedAt: tx.now })) > 0;
 }
 
 /** Deletes all codes of a user, used or not. */
 export async function deleteBackupCodes(tx: Transaction, userId: AccountId): Promise<void> {
-  await tx.run("DELETE FROM vault_backup_codes WHERE user_id = ?", userId);
+  await backupCodes.delete(tx, { userId });
 }

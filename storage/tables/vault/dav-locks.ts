@@ -2,7 +2,8 @@ import type { Queries, Transaction } from "../../engine/database.ts";
 import { flag, integer, now, optional, text, textId } from "../columns.ts";
 import { sql } from "../condition.ts";
 import { defineTable, type RecordOf } from "../table.ts";
-import type { AccountId, ConnectionId, DocumentId } from "./ids.ts";
+import { documents, type VaultDocument } from "./documents/documents.ts";
+import type { AccountId, DocumentId } from "./ids.ts";
 
 const locks = defineTable("vault_dav_locks", {
   token: text(),
@@ -39,40 +40,16 @@ export async function setDavLockResource(
   await locks.update(db, { userId, token }, { resourceId });
 }
 
-/** A document of a user with the file of a connected storage that holds its bytes. */
-export interface FileOfLock {
-  readonly documentId: DocumentId;
-  readonly itemId: string | undefined;
-  readonly connectionId: ConnectionId | undefined;
-  readonly providerItemId: string | undefined;
-}
-
 /** Returns the documents that have one of these ids, or whose item has; without those in the trash. */
-export async function listFilesOfLocks(
+export const listFilesOfLocks = (
   db: Queries,
   userId: AccountId,
   ids: readonly string[],
-): Promise<FileOfLock[]> {
-  const marks = ids.map(() => "?").join(", ");
-  const rows = await db.all<{
-    id: DocumentId;
-    item_id: string | null;
-    connection_id: ConnectionId | null;
-    provider_item_id: string | null;
-  }>(
-    `SELECT id, item_id, connection_id, provider_item_id FROM vault_documents
-     WHERE user_id = ? AND trashed_at IS NULL AND (id IN (${marks}) OR item_id IN (${marks}))`,
-    userId,
-    ...ids,
-    ...ids,
+): Promise<VaultDocument[]> =>
+  documents.list(
+    db,
+    sql`user_id = ${userId} AND trashed_at IS NULL AND (id IN (${ids}) OR item_id IN (${ids}))`,
   );
-  return rows.map((row) => ({
-    documentId: row.id,
-    itemId: row.item_id ?? undefined,
-    connectionId: row.connection_id ?? undefined,
-    providerItemId: row.provider_item_id ?? undefined,
-  }));
-}
 
 /** Returns those of these ids that live items of a user have. */
 export async function listLiveLockedItems(

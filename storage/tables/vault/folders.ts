@@ -1,21 +1,30 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { initial, integer, optional, text, textId, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 import { REF_BYTES_MAX, toRefKey } from "./refs.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
 
 export type RefreshState = "never" | "fresh" | "warning" | "failed";
 
-/** The state of the recorded listing of a folder. The root's `parentRef` is empty. */
-export interface FolderState {
-  readonly connectionId: ConnectionId;
-  readonly parentRef: string;
-  readonly refreshState: RefreshState;
-  readonly errorCode: string | undefined;
-  readonly errorMessage: string | undefined;
+const folders = defineTable("vault_folders", {
+  connectionId: textId<ConnectionId>(),
+  userId: unread(textId<AccountId>()),
+  parentRef: text(),
+  refreshState: text<RefreshState>(),
+  errorCode: optional(text()),
+  errorMessage: optional(text()),
   /** Epoch milliseconds of the last listing that succeeded. */
-  readonly listedAt: number | undefined;
+  listedAt: optional(integer()),
   /** Number of changes made through the service. */
-  readonly mutations: number;
-}
+  mutations: initial(0, integer()),
+});
+/** The state of the recorded listing of a folder. The root's `parentRef` is empty. */
+export type FolderState = RecordOf<typeof folders>;
+
+/** A folder of a user's connection. */
+type UserFolder = Pick<FolderState, "connectionId" | "parentRef"> & {
+  readonly userId: AccountId;
+};
 
 /** Returns the state of a folder, also of one that was never listed. */
 export async function getFolderState(
@@ -23,72 +32,48 @@ export async function getFolderState(
   connectionId: ConnectionId,
   parentRef: string,
 ): Promise<FolderState> {
-  const row = await db.get<FolderRow>(
-    `SELECT refresh_state, error_code, error_message, listed_at, mutations
-     FROM vault_folders WHERE connection_id = ? AND parent_ref = ?`,
-    connectionId,
-    toRefKey(parentRef),
-  );
+  const found = await folders.find(db, { connectionId, parentRef: toRefKey(parentRef) });
+  if (found !== undefined) return { ...found, parentRef };
   return {
     connectionId,
     parentRef,
-    refreshState: row?.refresh_state ?? "never",
-    errorCode: row?.error_code ?? undefined,
-    errorMessage: row?.error_message ?? undefined,
-    listedAt: row?.listed_at ?? undefined,
-    mutations: row?.mutations ?? 0,
+    refreshState: "never",
+    errorCode: undefined,
+    errorMessage: undefined,
+    listedAt: undefined,
+    mutations: 0,
   };
 }
 
 /** Records a successful listing. */
-export async function markListed(
-  tx: Transaction,
-  folder: {
-    readonly connectionId: ConnectionId;
-    readonly userId: AccountId;
-    readonly parentRef: string;
-  },
-): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_folders
-       (connection_id, user_id, parent_ref, refresh_state, error_code, error_message, listed_at, mutations)
-     VALUES (?, ?, ?, 'fresh', NULL, NULL, ?, 0)
-     ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
+export async function markListed(tx: Transaction, folder: UserFolder): Promise<void> {
+  const { connectionId, userId } = folder;
+  const parentRef = toRefKey(folder.parentRef);
+  await folders.upsert(
+    tx,
+    { connectionId, userId, parentRef, refreshState: "fresh", listedAt: tx.now },
+    `ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
        refresh_state = 'fresh', error_code = NULL, error_message = NULL, listed_at = excluded.listed_at`,
-    folder.connectionId,
-    folder.userId,
-    toRefKey(folder.parentRef),
-    tx.now,
   );
 }
 
 /** Marks a folder stale, with a reason. A `warning` counts as a change made through the service. */
 export async function markFolder(
   tx: Transaction,
-  folder: {
-    readonly connectionId: ConnectionId;
-    readonly userId: AccountId;
-    readonly parentRef: string;
-  },
+  folder: UserFolder,
   refreshState: "warning" | "failed",
   errorCode: string,
   errorMessage: string,
 ): Promise<void> {
-  const change = refreshState === "warning" ? 1 : 0;
-  await tx.run(
-    `INSERT INTO vault_folders
-       (connection_id, user_id, parent_ref, refresh_state, error_code, error_message, listed_at, mutations)
-     VALUES (?, ?, ?, ?, ?, ?, NULL, ?)
-     ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
+  const { connectionId, userId } = folder;
+  const parentRef = toRefKey(folder.parentRef);
+  const mutations = refreshState === "warning" ? 1 : 0;
+  await folders.upsert(
+    tx,
+    { connectionId, userId, parentRef, refreshState, errorCode, errorMessage, mutations },
+    `ON CONFLICT (connection_id, parent_ref) DO UPDATE SET
        refresh_state = excluded.refresh_state, error_code = excluded.error_code,
        error_message = excluded.error_message, mutations = vault_folders.mutations + excluded.mutations`,
-    folder.connectionId,
-    folder.userId,
-    toRefKey(folder.parentRef),
-    refreshState,
-    errorCode,
-    errorMessage,
-    change,
   );
 }
 
@@ -123,12 +108,4 @@ export async function rekeyFolders(
     from,
     ...at(from),
   );
-}
-
-interface FolderRow {
-  refresh_state: RefreshState;
-  error_code: string | null;
-  error_message: string | null;
-  listed_at: number | null;
-  mutations: number;
 }

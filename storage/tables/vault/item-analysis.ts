@@ -1,9 +1,7 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { type AnalysisStatus, items } from "./items.ts";
 import { toRefKey } from "./refs.ts";
 import type { ConnectionId } from "./ids.ts";
-
-export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
-export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
 
 /** The result of an item's analysis. */
 export interface ItemAnalysis {
@@ -42,11 +40,8 @@ export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnal
 
 /** Marks the analysis of an item as pending. Returns false when the item does not exist. */
 export async function markAnalysisPending(tx: Transaction, id: string): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_items SET analysis_status = 'pending' WHERE id = ? AND deleted_at IS NULL",
-    id,
-  );
-  return changes > 0;
+  const live = { id, deletedAt: undefined };
+  return (await items.update(tx, live, { analysisStatus: "pending" })) > 0;
 }
 
 /**
@@ -86,14 +81,15 @@ export async function putUnreadable(
     readonly version: string | undefined;
   },
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = ?, unsupported_analysis_reason = ?, analyzed_version = ?,
-       extracted_text = NULL
-     WHERE id = ? AND deleted_at IS NULL`,
-    result.status,
-    result.reason,
-    result.version ?? null,
-    id,
+  const changes = await items.update(
+    tx,
+    { id, deletedAt: undefined },
+    {
+      analysisStatus: result.status,
+      unsupportedAnalysisReason: result.reason,
+      analyzedVersion: result.version,
+      extractedText: undefined,
+    },
   );
   await setItemTopics(tx, id, []);
   return changes > 0;
@@ -103,17 +99,11 @@ export async function putUnreadable(
 export async function setAnalysisStatus(
   tx: Transaction,
   id: string,
-  status: AnalysisStatus,
-  unsupportedReason?: string,
+  analysisStatus: AnalysisStatus,
+  unsupportedAnalysisReason?: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = ?, unsupported_analysis_reason = ?
-     WHERE id = ? AND deleted_at IS NULL`,
-    status,
-    unsupportedReason ?? null,
-    id,
-  );
-  return changes > 0;
+  const changes = { analysisStatus, unsupportedAnalysisReason };
+  return (await items.update(tx, { id, deletedAt: undefined }, changes)) > 0;
 }
 
 /**
@@ -137,14 +127,15 @@ export async function putItemAnalysis(
     readonly version: string | undefined;
   },
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = ?, extracted_text = ?,
-       analyzed_version = ?
-     WHERE id = ? AND deleted_at IS NULL`,
-    missing ?? null,
-    text,
-    version ?? null,
-    id,
+  const changes = await items.update(
+    tx,
+    { id, deletedAt: undefined },
+    {
+      analysisStatus: "ready",
+      unsupportedAnalysisReason: missing,
+      extractedText: text,
+      analyzedVersion: version,
+    },
   );
   if (changes === 0) return false;
   await setItemTopics(tx, id, topicIds);

@@ -1,6 +1,5 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
-import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
 import { renameItemEntries } from "./search.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
@@ -8,7 +7,10 @@ import { bytes, derived, integer, named, optional, text, textId, unread } from "
 import { defineTable, type RecordOf } from "../table.ts";
 import { sql } from "../condition.ts";
 
-const items = defineTable("vault_items", {
+export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
+export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
+
+export const items = defineTable("vault_items", {
   id: text(),
   connectionId: textId<ConnectionId>(),
   userId: textId<AccountId>(),
@@ -29,6 +31,11 @@ const items = defineTable("vault_items", {
   longId: unread(optional(text())),
   sortKey: unread(bytes()),
   longParentRef: unread(optional(text())),
+  extractedText: unread(optional(text())),
+  /** Why the text, or a part of it, is missing. */
+  unsupportedAnalysisReason: unread(optional(text())),
+  /** The version whose text was extracted. */
+  analyzedVersion: unread(optional(text())),
 });
 /** The record of a file or folder of a connection. Times are epoch milliseconds. */
 export type CloudItem = RecordOf<typeof items>;
@@ -280,38 +287,17 @@ const KEY_BYTES_MAX = 1024;
 /** Keeps text and topics of an earlier version and marks them stale; an undeleted item starts without them. */
 const [upsertOne, upsertMany] = [1, ROWS_AT_ONCE].map((rows) => toUpsert(rows)) as [string, string];
 
-interface ItemRow {
+interface KnownRow {
   id: string;
-  connection_id: ConnectionId;
-  user_id: AccountId;
   provider_item_id: string;
-  long_id: string | null;
   name: string;
   kind: "file" | "folder";
-  parent_ref: string;
-  long_parent_ref: string | null;
   content_type: string | null;
   provider_size: number | null;
   modified_at: number | null;
   etag: string | null;
   version: string | null;
-  deleted_at: number | null;
-  analysis_status: AnalysisStatus;
-  semantic_index_status: IndexStatus;
 }
-
-type KnownRow = Pick<
-  ItemRow,
-  | "id"
-  | "provider_item_id"
-  | "name"
-  | "kind"
-  | "content_type"
-  | "provider_size"
-  | "modified_at"
-  | "etag"
-  | "version"
->;
 
 /**
  * Runs with every download, so the text is built once. A subquery takes SQLite a fifth of the time of a join.

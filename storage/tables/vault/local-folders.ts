@@ -1,16 +1,27 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { text, textId } from "../columns.ts";
+import { sql } from "../condition.ts";
+import { defineTable } from "../table.ts";
 import type { AccountId } from "./ids.ts";
+
+const owners = defineTable("vault_local_folder_owners", {
+  /** The handle in lower case. */
+  handleKey: text(),
+  userId: textId<AccountId>(),
+});
+
+const grants = defineTable("vault_local_folder_grants", {
+  userId: textId<AccountId>(),
+  /** An absolute path. */
+  folder: text(),
+});
 
 /**
  * Returns the id of the account that owns the folders of a handle; undefined when no account ever had folders. The
  * account may have been deleted since.
  */
 export async function findFolderOwner(db: Queries, handle: string): Promise<string | undefined> {
-  const row = await db.get<{ user_id: AccountId }>(
-    "SELECT user_id FROM vault_local_folder_owners WHERE handle_key = ?",
-    handle.toLowerCase(),
-  );
-  return row?.user_id;
+  return (await owners.find(db, { handleKey: handle.toLowerCase() }))?.userId;
 }
 
 /** Records the account that owns the folders of a handle. Replaces an earlier owner. */
@@ -19,11 +30,10 @@ export async function setFolderOwner(
   handle: string,
   userId: AccountId,
 ): Promise<void> {
-  await db.run(
-    `INSERT INTO vault_local_folder_owners (handle_key, user_id) VALUES (?, ?)
-     ON CONFLICT (handle_key) DO UPDATE SET user_id = excluded.user_id`,
-    handle.toLowerCase(),
-    userId,
+  await owners.upsert(
+    db,
+    { handleKey: handle.toLowerCase(), userId },
+    "ON CONFLICT (handle_key) DO UPDATE SET user_id = excluded.user_id",
   );
 }
 
@@ -33,12 +43,8 @@ export async function retireFolders(
   handle: string,
   userId: AccountId,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_local_folder_owners (handle_key, user_id) VALUES (?, ?)
-     ON CONFLICT (handle_key) DO NOTHING`,
-    handle.toLowerCase(),
-    userId,
-  );
+  const owner = { handleKey: handle.toLowerCase(), userId };
+  await owners.upsert(tx, owner, "ON CONFLICT (handle_key) DO NOTHING");
 }
 
 /** Returns the handles, in lower case, whose folders belong to other accounts. */
@@ -46,28 +52,19 @@ export async function listForeignFolderHandles(
   db: Queries,
   userId: AccountId,
 ): Promise<ReadonlySet<string>> {
-  const rows = await db.all<{ handle_key: string }>(
-    "SELECT handle_key FROM vault_local_folder_owners WHERE user_id <> ?",
-    userId,
-  );
-  return new Set(rows.map((row) => row.handle_key));
+  const rows = await owners.list(db, sql`user_id <> ${userId}`);
+  return new Set(rows.map(({ handleKey }) => handleKey));
 }
 
 /** Returns the absolute paths of the folders that are granted to an account, sorted. */
 export async function listFolderGrants(db: Queries, userId: AccountId): Promise<string[]> {
-  const rows = await db.all<{ folder: string }>(
-    "SELECT folder FROM vault_local_folder_grants WHERE user_id = ?",
-    userId,
-  );
+  const rows = await grants.list(db, { userId });
   return rows.map(({ folder }) => folder).toSorted();
 }
 
 /** Returns the absolute paths of the folders that are granted to other accounts. */
 export async function listForeignFolderGrants(db: Queries, userId: AccountId): Promise<string[]> {
-  const rows = await db.all<{ folder: string }>(
-    "SELECT folder FROM vault_local_folder_grants WHERE user_id <> ?",
-    userId,
-  );
+  const rows = await grants.list(db, sql`user_id <> ${userId}`);
   return rows.map(({ folder }) => folder);
 }
 
@@ -77,11 +74,6 @@ export async function replaceFolderGrants(
   userId: AccountId,
   folders: ReadonlySet<string>,
 ): Promise<void> {
-  await tx.run("DELETE FROM vault_local_folder_grants WHERE user_id = ?", userId);
-  for (const folder of folders)
-    await tx.run(
-      "INSERT INTO vault_local_folder_grants (user_id, folder) VALUES (?, ?)",
-      userId,
-      folder,
-    );
+  await grants.delete(tx, { userId });
+  for (const folder of folders) await grants.insert(tx, { userId, folder });
 }

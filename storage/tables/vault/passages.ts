@@ -1,8 +1,26 @@
 // Passages of searchable texts with their embeddings: the semantic index.
-import type { Queries, Row, Transaction } from "../../engine/database.ts";
-import type { SemanticIndexStatus } from "./documents/documents.ts";
+import type { Queries, Transaction } from "../../engine/database.ts";
+import { bytes, generated, id, integer, named, text, textId, unread } from "../columns.ts";
+import { sql } from "../condition.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { documents, type SemanticIndexStatus } from "./documents/documents.ts";
+import { items } from "./items.ts";
 import { type SearchFilter, toWhere } from "./search.ts";
-import { type AccountId, type DocumentId, toAccountId, toDocumentId } from "./ids.ts";
+import type { AccountId, DocumentId } from "./ids.ts";
+
+const stored = defineTable("vault_search_passages", {
+  id: generated(id<number>()),
+  entryId: id<number>(),
+  userId: unread(textId<AccountId>()),
+  /** UTF-16 offsets in the body. */
+  start: named("start_offset", unread(integer())),
+  end: named("end_offset", unread(integer())),
+  model: unread(text()),
+  /** 32-bit floats, little-endian, of length one. */
+  embedding: bytes(),
+});
+/** A passage as a search compares it. */
+export type StoredPassage = RecordOf<typeof stored>;
 
 /** A document or an analysed item, by row id. */
 export type IndexSource = { readonly documentId: DocumentId } | { readonly itemId: string };
@@ -31,17 +49,10 @@ export async function findIndexedText(
   source: IndexSource,
 ): Promise<IndexedText | undefined> {
   const [column, id] = toColumn(source);
-  const row = await db.get(
-    `SELECT id, user_id, body, changed_at FROM vault_search_entries WHERE ${column} = ? AND body <> ''`,
+  return db.get<IndexedText>(
+    `SELECT id AS "entryId", user_id AS "userId", body, changed_at AS "changedAt"
+     FROM vault_search_entries WHERE ${column} = ? AND body <> ''`,
     id,
-  );
-  return (
-    row && {
-      entryId: Number(row["id"]),
-      userId: toAccountId(row["user_id"]),
-      body: String(row["body"]),
-      changedAt: Number(row["changed_at"]),
-    }
   );
 }
 
@@ -51,9 +62,9 @@ export async function setIndexStatus(
   source: IndexSource,
   status: SemanticIndexStatus,
 ): Promise<void> {
-  const [column, id] = toColumn(source);
-  const table = column === "document_id" ? "vault_documents" : "vault_items";
-  await tx.run(`UPDATE ${table} SET semantic_index_status = ? WHERE id = ?`, status, id);
+  const changes = { semanticIndexStatus: status };
+  if ("documentId" in source) await documents.update(tx, { id: source.documentId }, changes);
+  else await items.update(tx, { id: source.itemId }, changes);
 }
 
 /**
@@ -70,19 +81,9 @@ export async function replacePassages(
     "SELECT changed_at FROM vault_search_entries WHERE id = ?",
     entryId,
   );
-  if (now === undefined || Number(now.changed_at) !== changedAt) return false;
-  await tx.run("DELETE FROM vault_search_passages WHERE entry_id = ?", entryId);
-  for (const { start, end, embedding } of passages)
-    await tx.run(
-      `INSERT INTO vault_search_passages (entry_id, user_id, start_offset, end_offset, model, embedding)
-       VALUES (?, ?, ?, ?, ?, ?)`,
-      entryId,
-      userId,
-      start,
-      end,
-      model,
-      embedding,
-    );
+  if (now?.changed_at !== changedAt) return false;
+  await stored.delete(tx, { entryId });
+  for (const passage of passages) await stored.insert(tx, { ...passage, entryId, userId, model });
   return true;
 }
 
@@ -143,13 +144,6 @@ export async function listIndexStates(
   }));
 }
 
-/** A passage as a search compares it. */
-export interface StoredPassage {
-  readonly id: number;
-  readonly entryId: number;
-  readonly embedding: Uint8Array;
-}
-
 /** Returns up to `limit` passages of a model that match a filter, with ids after `afterId`, by id. */
 export async function listPassageVectors(
   db: Queries,
@@ -157,23 +151,13 @@ export async function listPassageVectors(
   filter: SearchFilter,
   { afterId, limit }: { readonly afterId: number; readonly limit: number },
 ): Promise<StoredPassage[]> {
-  const { where, values } = toWhere(filter);
-  const rows = await db.all(
-    `SELECT passage.id, passage.entry_id, passage.embedding FROM vault_search_passages AS passage
-     JOIN vault_search_entries AS entry ON entry.id = passage.entry_id
-     WHERE passage.user_id = ? AND passage.model = ? AND passage.id > ? AND ${where}
-     ORDER BY passage.id LIMIT ?`,
-    filter.userId,
-    model,
-    afterId,
-    ...values,
-    limit,
+  return stored.as("passage").list(
+    db,
+    sql`vault_search_passages AS passage JOIN vault_search_entries AS entry ON entry.id = passage.entry_id
+      WHERE passage.user_id = ${filter.userId} AND passage.model = ${model} AND passage.id > ${afterId}
+        AND ${toWhere(filter)}`,
+    { order: "passage.id", limit },
   );
-  return rows.map((row) => ({
-    id: Number(row["id"]),
-    entryId: Number(row["entry_id"]),
-    embedding: row["embedding"] as Uint8Array,
-  }));
 }
 
 /** Returns the sources and texts of passages, by passage id. */

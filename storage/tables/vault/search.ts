@@ -1,4 +1,5 @@
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
+import { type Condition, sql } from "../condition.ts";
 import { type AccountId, type ConnectionId, type DocumentId, toDocumentId } from "./ids.ts";
 import { foldText, PASSAGE_WORDS, type SearchTerm, toPassage } from "./search-terms.ts";
 
@@ -133,29 +134,24 @@ export async function searchEntries(
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly matches: SearchMatch[]; readonly total: number }> {
   if (terms.length === 0) return { matches: [], total: 0 };
-  const { where, values } = toWhere(filter);
+  const { sql: where, values } = toWhere(filter);
   return db.dialect === "sqlite"
     ? searchSqlite(db, terms, where, values, page)
     : searchPostgres(db, terms, where, values, page);
 }
 
-/** Returns the SQL condition that a document matches all terms. */
+/** Returns the subquery for the ids of the documents that match all terms. */
 export function toDocumentCondition(
   dialect: "sqlite" | "postgres",
   terms: readonly SearchTerm[],
-): { readonly condition: string; readonly values: readonly SqlValue[] } {
-  if (terms.length === 0) return { condition: "1 = 0", values: [] };
+): Condition {
+  if (terms.length === 0) return sql`NULL`;
   return dialect === "sqlite"
-    ? {
-        condition: `id IN (SELECT entry.document_id FROM vault_search_text
-          JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid WHERE vault_search_text MATCH ?)`,
-        values: [toFts5Query(terms)],
-      }
-    : {
-        condition: `id IN (SELECT entry.document_id FROM vault_search_entries AS entry
-          WHERE entry.folded @@ to_tsquery('simple', ?))`,
-        values: [toTsQuery(terms)],
-      };
+    ? sql`SELECT entry.document_id FROM vault_search_text
+        JOIN vault_search_entries AS entry ON entry.id = vault_search_text.rowid
+        WHERE vault_search_text MATCH ${toFts5Query(terms)}`
+    : sql`SELECT entry.document_id FROM vault_search_entries AS entry
+        WHERE entry.folded @@ to_tsquery('simple', ${toTsQuery(terms)})`;
 }
 
 /** Returns the matching passages of some documents, by document id. */
@@ -342,10 +338,7 @@ function toTsQuery(terms: readonly SearchTerm[]): string {
 }
 
 /** The conditions of a filter on `vault_search_entries AS entry`. */
-export function toWhere(filter: SearchFilter): {
-  readonly where: string;
-  readonly values: readonly SqlValue[];
-} {
+export function toWhere(filter: SearchFilter): Condition {
   const conditions = [
     "entry.user_id = ?",
     `(entry.item_id IS NULL OR EXISTS (
@@ -373,7 +366,7 @@ export function toWhere(filter: SearchFilter): {
       filter.topicKey,
       filter.topicKey,
     );
-  return { where: conditions.join(" AND "), values };
+  return { sql: conditions.join(" AND "), values };
 }
 
 function toMatch(row: Row, passage: string): SearchMatch {

@@ -9,7 +9,7 @@ import { sql, all, type Condition } from "../condition.ts";
 /** Where the web client opens a PDF file. */
 export type PdfOpenMode = "in_app" | "new_tab";
 
-const users = defineTable("vault_users", {
+export const users = defineTable("vault_users", {
   id: textId<AccountId>(),
   /** With the owner's case; unique ignoring case. */
   handle: text(),

@@ -1,14 +1,26 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, now, text, unread, integer } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { RepositoryId, UserId } from "../ids.ts";
 
-/** An uploaded picture of an account. */
-export interface ForgeAvatar {
+const picture = {
   /** Names the object with its bytes, and the picture in its address. */
-  readonly sha256: string;
+  sha256: text(),
   /** In bytes. */
-  readonly size: number;
-  readonly contentType: string;
-}
+  size: integer(),
+  contentType: text(),
+  createdAt: unread(now()),
+};
+const avatars = defineTable("forge_avatars", { userId: unread(id<UserId>()), ...picture });
+const repositoryAvatars = defineTable("forge_repository_avatars", {
+  repositoryId: unread(id<RepositoryId>()),
+  ...picture,
+});
+/** An uploaded picture of an account. */
+export type ForgeAvatar = RecordOf<typeof avatars>;
+
+const REPLACE = `DO UPDATE SET sha256 = excluded.sha256, size = excluded.size,
+  content_type = excluded.content_type, created_at = excluded.created_at`;
 
 /** Sets the picture of an account. */
 export async function putAvatar(
@@ -16,21 +28,16 @@ export async function putAvatar(
   userId: UserId,
   { sha256, size, contentType }: ForgeAvatar,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_avatars (user_id, sha256, size, content_type, created_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (user_id) DO UPDATE SET sha256 = excluded.sha256, size = excluded.size,
-       content_type = excluded.content_type, created_at = excluded.created_at`,
-    userId,
-    sha256,
-    size,
-    contentType,
-    tx.now,
+  await avatars.upsert(
+    tx,
+    { userId, sha256, size, contentType },
+    `ON CONFLICT (user_id) ${REPLACE}`,
   );
 }
 
 /** Deletes the picture of an account. Idempotent. */
 export async function deleteAvatar(tx: Transaction, userId: UserId): Promise<void> {
-  await tx.run("DELETE FROM forge_avatars WHERE user_id = ?", userId);
+  await avatars.delete(tx, { userId });
 }
 
 /** Sets the picture of a repository. */
@@ -39,15 +46,10 @@ export async function putRepositoryAvatar(
   repositoryId: RepositoryId,
   { sha256, size, contentType }: ForgeAvatar,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_repository_avatars (repository_id, sha256, size, content_type, created_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (repository_id) DO UPDATE SET sha256 = excluded.sha256, size = excluded.size,
-       content_type = excluded.content_type, created_at = excluded.created_at`,
-    repositoryId,
-    sha256,
-    size,
-    contentType,
-    tx.now,
+  await repositoryAvatars.upsert(
+    tx,
+    { repositoryId, sha256, size, contentType },
+    `ON CONFLICT (repository_id) ${REPLACE}`,
   );
 }
 
@@ -56,15 +58,10 @@ export async function deleteRepositoryAvatar(
   tx: Transaction,
   repositoryId: RepositoryId,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_repository_avatars WHERE repository_id = ?", repositoryId);
+  await repositoryAvatars.delete(tx, { repositoryId });
 }
 
 /** Finds an uploaded picture of any account or repository by the hash in its address. */
 export async function findAvatar(db: Queries, sha256: string): Promise<ForgeAvatar | undefined> {
-  return db.get<{ sha256: string; size: number; contentType: string }>(
-    `SELECT sha256, size, content_type AS "contentType" FROM forge_avatars WHERE sha256 = ?
-     UNION ALL SELECT sha256, size, content_type FROM forge_repository_avatars WHERE sha256 = ? LIMIT 1`,
-    sha256,
-    sha256,
-  );
+  return (await avatars.find(db, { sha256 })) ?? repositoryAvatars.find(db, { sha256 });
 }

@@ -1,47 +1,41 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, now } from "../../columns.ts";
 import { type Condition, sql } from "../../condition.ts";
 import type { Reader } from "../repositories/readable.ts";
 import { addFollow } from "./user-counts.ts";
-import type { Window } from "../../table.ts";
+import { defineTable, type RecordOf, type Window } from "../../table.ts";
 import type { UserPage } from "./user-lists.ts";
 import { users } from "./users.ts";
 import type { UserId } from "../ids.ts";
 
-interface Follow {
-  readonly followerId: UserId;
-  readonly followedId: UserId;
-}
+const follows = defineTable("forge_follows", {
+  followedId: id<UserId>(),
+  followerId: id<UserId>(),
+  createdAt: now(),
+});
+type Follow = Pick<RecordOf<typeof follows>, "followerId" | "followedId">;
 
 /** Lets a user follow an account. Idempotent. */
 export async function insertFollow(tx: Transaction, follow: Follow): Promise<void> {
-  const { changes } = await tx.run(
-    `INSERT INTO forge_follows (followed_id, follower_id, created_at) VALUES (?, ?, ?)
-     ON CONFLICT (followed_id, follower_id) DO NOTHING`,
-    follow.followedId,
-    follow.followerId,
-    tx.now,
+  const added = await follows.upsert(
+    tx,
+    follow,
+    "ON CONFLICT (followed_id, follower_id) DO NOTHING",
   );
-  if (changes > 0) await addFollow(tx, follow, 1);
+  if (added !== undefined) await addFollow(tx, follow, 1);
 }
 
 /** Ends a follow. Idempotent. */
-export async function deleteFollow(tx: Transaction, follow: Follow): Promise<void> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_follows WHERE followed_id = ? AND follower_id = ?",
-    follow.followedId,
-    follow.followerId,
-  );
-  if (changes > 0) await addFollow(tx, follow, -1);
+export async function deleteFollow(
+  tx: Transaction,
+  { followedId, followerId }: Follow,
+): Promise<void> {
+  const deleted = await follows.delete(tx, { followedId, followerId });
+  if (deleted > 0) await addFollow(tx, { followedId, followerId }, -1);
 }
 
-export async function isFollowing(db: Queries, follow: Follow): Promise<boolean> {
-  const row = await db.get(
-    "SELECT follower_id FROM forge_follows WHERE followed_id = ? AND follower_id = ?",
-    follow.followedId,
-    follow.followerId,
-  );
-  return row !== undefined;
-}
+export const isFollowing = (db: Queries, { followedId, followerId }: Follow): Promise<boolean> =>
+  follows.exists(db, { followedId, followerId });
 
 /** Returns a page of the followers of an account that the reader may see, by id, and their count. */
 export function listFollowers(

@@ -1,26 +1,23 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, initial, integer, named, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import { type UserId, type IssueId, type RepositoryId, toUserId } from "../ids.ts";
 
-/** The counters of a user's mailbox; all zero before the first thread. */
-export interface Mailbox {
+const mailboxes = defineTable("forge_mailboxes", {
+  userId: unread(id<UserId>()),
   /** Increases with each change of a thread. */
-  readonly revision: number;
+  revision: initial(0, integer()),
   /** Epoch milliseconds. */
-  readonly changedAt: number;
-  readonly unread: number;
-}
+  changedAt: initial(0, integer()),
+  unread: named("unread_count", initial(0, integer())),
+  readCount: unread(initial(0, integer())),
+  pinnedCount: unread(initial(0, integer())),
+});
+/** The counters of a user's mailbox; all zero before the first thread. */
+export type Mailbox = RecordOf<typeof mailboxes>;
 
-export async function findMailbox(db: Queries, userId: UserId): Promise<Mailbox> {
-  const row = await db.get<MailboxRow>(
-    "SELECT revision, changed_at, unread_count FROM forge_mailboxes WHERE user_id = ?",
-    userId,
-  );
-  return {
-    revision: row?.revision ?? 0,
-    changedAt: row?.changed_at ?? 0,
-    unread: row?.unread_count ?? 0,
-  };
-}
+export const findMailbox = async (db: Queries, userId: UserId): Promise<Mailbox> =>
+  (await mailboxes.find(db, { userId })) ?? { revision: 0, changedAt: 0, unread: 0 };
 
 /** Returns the revisions of the users' mailboxes by user id. Users without threads are left out. */
 export async function listMailboxRevisions(
@@ -43,18 +40,14 @@ export async function listMailboxRevisions(
  * Locks a user's mailbox until the end of the transaction, so that its counters change together with the threads. Creates
  * it if missing.
  */
-export async function holdMailbox(
-  tx: Transaction,
-  userId: UserId,
-): Promise<{ readonly revision: number }> {
-  const row = await tx.get<{ revision: number }>(
-    `INSERT INTO forge_mailboxes (user_id, revision, changed_at, unread_count, read_count, pinned_count)
-     VALUES (?, 0, 0, 0, 0, 0)
-     ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision RETURNING revision`,
-    userId,
+export async function holdMailbox(tx: Transaction, userId: UserId): Promise<Mailbox> {
+  const held = await mailboxes.upsert(
+    tx,
+    { userId },
+    "ON CONFLICT (user_id) DO UPDATE SET revision = forge_mailboxes.revision",
   );
-  if (row === undefined) throw new Error("the statement for the mailbox returned no row");
-  return row;
+  if (held === undefined) throw new Error("the statement for the mailbox returned no row");
+  return held;
 }
 
 /** A change of the number of threads with a status; negative when threads leave it. */
@@ -132,9 +125,3 @@ function toFullList(ids: readonly UserId[]): readonly UserId[] {
 
 /** Indexed by status. */
 const countColumns = ["unread_count", "read_count", "pinned_count"] as const;
-
-interface MailboxRow {
-  revision: number;
-  changed_at: number;
-  unread_count: number;
-}

@@ -1,5 +1,7 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { id } from "../../columns.ts";
 import type { Condition } from "../../condition.ts";
+import { defineTable } from "../../table.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import { ADMIN_ACCESS, type RepositoryUnit } from "./teams.ts";
 
@@ -102,17 +104,19 @@ export async function listRepositoryTeamMembers(
   return rows.map(({ id }) => id);
 }
 
+const teamRepositories = defineTable("forge_team_repositories", {
+  teamId: id<TeamId>(),
+  repositoryId: id<RepositoryId>(),
+});
+
 /** Gives a team access to a repository. Idempotent. */
 export async function insertTeamRepository(
   tx: Transaction,
   teamId: TeamId,
   repositoryId: RepositoryId,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_team_repositories (team_id, repository_id) VALUES (?, ?) ON CONFLICT (team_id, repository_id) DO NOTHING",
-    teamId,
-    repositoryId,
-  );
+  const conflict = "ON CONFLICT (team_id, repository_id) DO NOTHING";
+  await teamRepositories.upsert(tx, { teamId, repositoryId }, conflict);
 }
 
 /** Revokes a team's access to a repository. */
@@ -121,11 +125,7 @@ export async function deleteTeamRepository(
   teamId: TeamId,
   repositoryId: RepositoryId,
 ): Promise<void> {
-  await tx.run(
-    "DELETE FROM forge_team_repositories WHERE team_id = ? AND repository_id = ?",
-    teamId,
-    repositoryId,
-  );
+  await teamRepositories.delete(tx, { teamId, repositoryId });
 }
 
 /** Revokes the access of all teams to a repository, because it gets another owner. */
@@ -133,5 +133,5 @@ export async function deleteTeamsOfRepository(
   tx: Transaction,
   repositoryId: RepositoryId,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_team_repositories WHERE repository_id = ?", repositoryId);
+  await teamRepositories.delete(tx, { repositoryId });
 }

@@ -1,5 +1,12 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, text } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
 import type { RepositoryId } from "../ids.ts";
+
+const workflowEvents = defineTable("forge_action_events", {
+  repositoryId: id<RepositoryId>(),
+  event: text(),
+});
 
 /** Replaces the events that the workflows of a repository's default branch name. Idempotent. */
 export async function replaceWorkflowEvents(
@@ -7,25 +14,13 @@ export async function replaceWorkflowEvents(
   repositoryId: RepositoryId,
   events: ReadonlySet<string>,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_action_events WHERE repository_id = ?", repositoryId);
-  for (const event of events)
-    await tx.run(
-      "INSERT INTO forge_action_events (repository_id, event) VALUES (?, ?)",
-      repositoryId,
-      event,
-    );
+  await workflowEvents.delete(tx, { repositoryId });
+  for (const event of events) await workflowEvents.insert(tx, { repositoryId, event });
 }
 
 /** Returns whether a workflow on the default branch of a repository names an event. */
-export async function hasWorkflowEvent(
+export const hasWorkflowEvent = (
   db: Queries,
   repositoryId: RepositoryId,
   event: string,
-): Promise<boolean> {
-  const row = await db.get<{ found: number }>(
-    "SELECT 1 AS found FROM forge_action_events WHERE repository_id = ? AND event = ?",
-    repositoryId,
-    event,
-  );
-  return row !== undefined;
-}
+): Promise<boolean> => workflowEvents.exists(db, { repositoryId, event });

@@ -1,3 +1,4 @@
+import { id, optional, text, unread } from "../../columns.ts";
 import { type UserId, type RepositoryId, toUserId, toRepositoryId } from "../ids.ts";
 
 /**
@@ -17,6 +18,14 @@ export function toLevelName({ ownerId, repositoryId }: ActionLevel): string {
   if (repositoryId !== undefined) return `repository/${repositoryId}`;
   return ownerId === undefined ? "instance" : `owner/${ownerId}`;
 }
+
+/** The columns of tables whose rows belong to levels. */
+export const levelColumns = {
+  ownerId: optional(id<UserId>()),
+  repositoryId: optional(id<RepositoryId>()),
+  /** Both in one text. */
+  level: unread(text()),
+};
 
 /** Reads the text of a level. */
 export function fromLevelName(name: string): ActionLevel {

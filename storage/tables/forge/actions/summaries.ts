@@ -1,13 +1,19 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, integer, text, unread } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { TaskId } from "../ids.ts";
 
-/** Markdown that a step has written for the page of its run. */
-export interface StepSummary {
-  readonly taskId: TaskId;
+const summaries = defineTable("forge_action_summaries", {
+  taskId: id<TaskId>(),
   /** Of the step, from 0. */
-  readonly number: number;
-  readonly content: string;
-}
+  number: integer(),
+  content: text(),
+  /** Of the content, in bytes. */
+  size: unread(integer()),
+});
+/** Markdown that a step has written for the page of its run. */
+export type StepSummary = RecordOf<typeof summaries>;
 
 /** Stores the summary of a step in place of an earlier one; an empty one deletes it. */
 export async function putSummary(
@@ -15,20 +21,13 @@ export async function putSummary(
   { taskId, number, content }: StepSummary,
 ): Promise<void> {
   if (content === "") {
-    await tx.run(
-      "DELETE FROM forge_action_summaries WHERE task_id = ? AND number = ?",
-      taskId,
-      number,
-    );
+    await summaries.delete(tx, { taskId, number });
     return;
   }
-  await tx.run(
-    `INSERT INTO forge_action_summaries (task_id, number, content, size) VALUES (?, ?, ?, ?)
-     ON CONFLICT (task_id, number) DO UPDATE SET content = excluded.content, size = excluded.size`,
-    taskId,
-    number,
-    content,
-    Buffer.byteLength(content),
+  await summaries.upsert(
+    tx,
+    { taskId, number, content, size: Buffer.byteLength(content) },
+    "ON CONFLICT (task_id, number) DO UPDATE SET content = excluded.content, size = excluded.size",
   );
 }
 
@@ -48,16 +47,9 @@ export async function countOtherSummaries(
 }
 
 /** Returns the next summary of a task after a step; undefined after the last one. */
-export async function findNextSummary(
+export const findNextSummary = (
   db: Queries,
   taskId: TaskId,
   after: number,
-): Promise<StepSummary | undefined> {
-  const row = await db.get<{ number: number; content: string }>(
-    `SELECT number, content FROM forge_action_summaries
-     WHERE task_id = ? AND number > ? ORDER BY number LIMIT 1`,
-    taskId,
-    after,
-  );
-  return row && { taskId, number: row.number, content: row.content };
-}
+): Promise<StepSummary | undefined> =>
+  summaries.find(db, sql`task_id = ${taskId} AND number > ${after}`, "number");

@@ -1,18 +1,23 @@
-import type { Row, Transaction } from "../../../engine/database.ts";
+import type { Transaction } from "../../../engine/database.ts";
+import { generated, id, now, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { VariableId } from "../ids.ts";
-import { type ActionLevel, fromLevelName, toLevelName } from "./levels.ts";
+import { type ActionLevel, levelColumns, toLevelName } from "./levels.ts";
 import { createNamedRows, type NamedRows } from "./named-rows.ts";
 
-/** A variable of workflows. Times are epoch milliseconds. */
-export interface ActionVariable extends ActionLevel {
-  readonly id: VariableId;
+const variables = defineTable("forge_action_variables", {
+  ...levelColumns,
+  id: generated(id<VariableId>()),
   /** In upper case. */
-  readonly name: string;
-  readonly description: string;
+  name: text(),
+  description: text(),
   /** In plain. */
-  readonly value: string;
-  readonly createdAt: number;
-}
+  value: text(),
+  createdAt: now(),
+  updatedAt: unread(now()),
+});
+/** A variable of workflows. Times are epoch milliseconds. */
+export type ActionVariable = RecordOf<typeof variables>;
 
 /** Adds a variable. Throws `conflict` when its level has one of the name. */
 export async function insertVariable(
@@ -20,61 +25,17 @@ export async function insertVariable(
   level: ActionLevel,
   variable: Pick<ActionVariable, "name" | "description" | "value">,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_action_variables (level, owner_id, repository_id, name, description, value, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    toLevelName(level),
-    level.ownerId ?? null,
-    level.repositoryId ?? null,
-    variable.name,
-    variable.description,
-    variable.value,
-    tx.now,
-    tx.now,
-  );
+  await variables.insert(tx, { ...level, ...variable, level: toLevelName(level) });
 }
 
 /** Replaces the changeable columns of a variable. Throws `conflict` when its level has another one of the name. */
 export async function updateVariable(
   tx: Transaction,
   id: VariableId,
-  changes: Pick<ActionVariable, "name" | "description" | "value">,
+  { name, description, value }: Pick<ActionVariable, "name" | "description" | "value">,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_action_variables SET name = ?, description = ?, value = ?, updated_at = ? WHERE id = ?",
-    changes.name,
-    changes.description,
-    changes.value,
-    tx.now,
-    id,
-  );
-}
-
-interface VariableRow extends Row {
-  id: VariableId;
-  level: string;
-  name: string;
-  description: string;
-  value: string;
-  created_at: number;
+  await variables.update(tx, { id }, { name, description, value, updatedAt: tx.now });
 }
 
 /** Finds, lists and deletes variables by level and name. */
-export const variableRows: NamedRows<ActionVariable> = createNamedRows<VariableRow, ActionVariable>(
-  {
-    name: "forge_action_variables",
-    columns: "id, level, name, description, value, created_at",
-    toRecord: toVariable,
-  },
-);
-
-function toVariable(row: VariableRow): ActionVariable {
-  return {
-    ...fromLevelName(row.level),
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    value: row.value,
-    createdAt: row.created_at,
-  };
-}
+export const variableRows: NamedRows<ActionVariable> = createNamedRows(variables);

@@ -1,26 +1,25 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, now } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import { type ForgeIssue, issues } from "./issues.ts";
 import type { IssueId } from "../ids.ts";
 
+const dependencies = defineTable("forge_issue_dependencies", {
+  issueId: id<IssueId>(),
+  blockerId: id<IssueId>(),
+  createdAt: now(),
+});
 /** A dependency: `issueId` may be closed only after `blockerId`. */
-export interface IssueDependency {
-  readonly issueId: IssueId;
-  readonly blockerId: IssueId;
-}
+export type IssueDependency = Pick<RecordOf<typeof dependencies>, "issueId" | "blockerId">;
 
 /** Adds a dependency. Returns whether it is new. */
 export async function insertDependency(
   tx: Transaction,
-  { issueId, blockerId }: IssueDependency,
+  dependency: IssueDependency,
 ): Promise<boolean> {
-  const row = await tx.get<{ id: number }>(
-    `INSERT INTO forge_issue_dependencies (issue_id, blocker_id, created_at) VALUES (?, ?, ?)
-     ON CONFLICT (issue_id, blocker_id) DO NOTHING RETURNING id`,
-    issueId,
-    blockerId,
-    tx.now,
-  );
-  return row !== undefined;
+  const conflict = "ON CONFLICT (issue_id, blocker_id) DO NOTHING";
+  return (await dependencies.upsert(tx, dependency, conflict)) !== undefined;
 }
 
 /** Deletes a dependency. Returns whether it was there. */
@@ -28,12 +27,7 @@ export async function deleteDependency(
   tx: Transaction,
   { issueId, blockerId }: IssueDependency,
 ): Promise<boolean> {
-  const row = await tx.get<{ id: number }>(
-    "DELETE FROM forge_issue_dependencies WHERE issue_id = ? AND blocker_id = ? RETURNING id",
-    issueId,
-    blockerId,
-  );
-  return row !== undefined;
+  return (await dependencies.delete(tx, { issueId, blockerId })) > 0;
 }
 
 /** Returns the issues that block an issue, or with `blocked` those that it blocks, in the order of their addition. */
@@ -74,14 +68,8 @@ export async function dependsOn(
 }
 
 /** Returns how many dependencies an issue has, as the blocked and as the blocking one. */
-export async function countDependencies(db: Queries, issueId: IssueId): Promise<number> {
-  const row = await db.get<{ count: number }>(
-    "SELECT COUNT(*) AS count FROM forge_issue_dependencies WHERE issue_id = ? OR blocker_id = ?",
-    issueId,
-    issueId,
-  );
-  return row?.count ?? 0;
-}
+export const countDependencies = (db: Queries, issueId: IssueId): Promise<number> =>
+  dependencies.count(db, sql`issue_id = ${issueId} OR blocker_id = ${issueId}`);
 
 /** Returns whether an issue waits for another one that is open. */
 export async function hasOpenBlocker(db: Queries, issueId: IssueId): Promise<boolean> {

@@ -1,7 +1,14 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id } from "../../columns.ts";
 import { sql } from "../../condition.ts";
+import { defineTable } from "../../table.ts";
 import { type ForgeLabel, labels } from "../repositories/labels.ts";
 import type { IssueId, LabelId } from "../ids.ts";
+
+const issueLabels = defineTable("forge_issue_labels", {
+  issueId: id<IssueId>(),
+  labelId: id<LabelId>(),
+});
 
 /** Adds labels to an issue. Idempotent. */
 export async function insertIssueLabels(
@@ -9,13 +16,8 @@ export async function insertIssueLabels(
   issueId: IssueId,
   labelIds: readonly LabelId[],
 ): Promise<void> {
-  for (const labelId of labelIds)
-    await tx.run(
-      `INSERT INTO forge_issue_labels (issue_id, label_id) VALUES (?, ?)
-       ON CONFLICT (issue_id, label_id) DO NOTHING`,
-      issueId,
-      labelId,
-    );
+  const conflict = "ON CONFLICT (issue_id, label_id) DO NOTHING";
+  for (const labelId of labelIds) await issueLabels.upsert(tx, { issueId, labelId }, conflict);
 }
 
 /** Takes labels off an issue. Idempotent. */
@@ -24,12 +26,7 @@ export async function deleteIssueLabels(
   issueId: IssueId,
   labelIds: readonly LabelId[],
 ): Promise<void> {
-  for (const labelId of labelIds)
-    await tx.run(
-      "DELETE FROM forge_issue_labels WHERE issue_id = ? AND label_id = ?",
-      issueId,
-      labelId,
-    );
+  for (const labelId of labelIds) await issueLabels.delete(tx, { issueId, labelId });
 }
 
 /** Returns the labels of an issue, by name. */

@@ -1,6 +1,14 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, text } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
 import type { PackageId, PackageVersionId } from "../ids.ts";
 import { findListedVersion, type ListedPackageVersion } from "./packages.ts";
+
+const tags = defineTable("forge_package_tags", {
+  packageId: id<PackageId>(),
+  name: text(),
+  versionId: id<PackageVersionId>(),
+});
 
 /** Returns the tags of a package: tag to version. */
 export async function listTags(db: Queries, packageId: PackageId): Promise<Map<string, string>> {
@@ -34,12 +42,10 @@ export async function setTag(
   name: string,
   versionId: PackageVersionId,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_package_tags (package_id, name, version_id) VALUES (?, ?, ?)
-     ON CONFLICT (package_id, name) DO UPDATE SET version_id = excluded.version_id`,
-    packageId,
-    name,
-    versionId,
+  await tags.upsert(
+    tx,
+    { packageId, name, versionId },
+    "ON CONFLICT (package_id, name) DO UPDATE SET version_id = excluded.version_id",
   );
 }
 
@@ -49,10 +55,5 @@ export async function deleteTag(
   packageId: PackageId,
   name: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_package_tags WHERE package_id = ? AND name = ?",
-    packageId,
-    name,
-  );
-  return changes > 0;
+  return (await tags.delete(tx, { packageId, name })) > 0;
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
+import { generated, id, integer, json, now, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { RepositoryId } from "../ids.ts";
 
 const settingsSchema = z.object({
@@ -15,69 +16,45 @@ const settingsSchema = z.object({
 });
 export type BranchProtectionSettings = z.output<typeof settingsSchema>;
 
+const protections = defineTable("forge_branch_protections", {
+  id: generated(integer()),
+  repositoryId: unread(id<RepositoryId>()),
+  ruleName: text(),
+  priority: integer(),
+  settings: json(settingsSchema),
+  createdAt: now(),
+  updatedAt: now(),
+});
 /** A rule that protects the branches whose names match. Times are epoch milliseconds. */
-export interface BranchProtection {
-  readonly id: number;
-  readonly ruleName: string;
-  readonly priority: number;
-  readonly settings: BranchProtectionSettings;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+export type BranchProtection = RecordOf<typeof protections>;
+
+/** The part of a rule that clients write. */
+type WrittenRule = Pick<BranchProtection, "ruleName" | "priority" | "settings">;
 
 /** Returns all rules of a repository, in the order in which they are tried. */
-export async function listBranchProtections(
+export const listBranchProtections = (
   db: Queries,
   repositoryId: RepositoryId,
-): Promise<BranchProtection[]> {
-  const rows = await db.all<Row>(
-    `SELECT id, rule_name, priority, settings, created_at, updated_at FROM forge_branch_protections
-     WHERE repository_id = ? ORDER BY priority, created_at, rule_name`,
-    repositoryId,
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    ruleName: row.rule_name,
-    priority: row.priority,
-    settings: parseColumn(settingsSchema, row.settings, "forge_branch_protections.settings"),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }));
-}
+): Promise<BranchProtection[]> =>
+  protections.list(db, { repositoryId }, { order: "priority, created_at, rule_name" });
 
 /** Adds a rule. Throws `conflict` for a name that a rule of the repository has. */
 export async function insertBranchProtection(
   tx: Transaction,
   repositoryId: RepositoryId,
-  { ruleName, priority, settings }: Pick<BranchProtection, "ruleName" | "priority" | "settings">,
+  { ruleName, priority, settings }: WrittenRule,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_branch_protections (repository_id, rule_name, priority, settings, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-    repositoryId,
-    ruleName,
-    priority,
-    JSON.stringify(settings),
-    tx.now,
-    tx.now,
-  );
+  await protections.insert(tx, { repositoryId, ruleName, priority, settings });
 }
 
 /** Changes a rule. */
 export async function updateBranchProtection(
   tx: Transaction,
   repositoryId: RepositoryId,
-  { ruleName, priority, settings }: Pick<BranchProtection, "ruleName" | "priority" | "settings">,
+  { ruleName, priority, settings }: WrittenRule,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE forge_branch_protections SET priority = ?, settings = ?, updated_at = ?
-     WHERE repository_id = ? AND rule_name = ?`,
-    priority,
-    JSON.stringify(settings),
-    tx.now,
-    repositoryId,
-    ruleName,
-  );
+  const changes = { priority, settings, updatedAt: tx.now };
+  await protections.update(tx, { repositoryId, ruleName }, changes);
 }
 
 /** Removes a rule and returns whether it existed. */
@@ -86,19 +63,5 @@ export async function deleteBranchProtection(
   repositoryId: RepositoryId,
   ruleName: string,
 ): Promise<boolean> {
-  const { changes } = await db.run(
-    "DELETE FROM forge_branch_protections WHERE repository_id = ? AND rule_name = ?",
-    repositoryId,
-    ruleName,
-  );
-  return changes > 0;
-}
-
-interface Row {
-  id: number;
-  rule_name: string;
-  priority: number;
-  settings: string;
-  created_at: number;
-  updated_at: number;
+  return (await protections.delete(db, { repositoryId, ruleName })) > 0;
 }

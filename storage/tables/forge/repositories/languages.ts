@@ -1,33 +1,24 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
+import { id, json, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { RepositoryId } from "../ids.ts";
+import { repositories } from "./repositories.ts";
 
-/** The bytes of a repository by language. */
-export interface RepositoryLanguages {
+const languages = defineTable("forge_repository_languages", {
+  repositoryId: unread(id<RepositoryId>()),
   /** The commit that was counted. */
-  readonly commitId: string;
-  readonly sizes: Readonly<Record<string, number>>;
-}
-
-const sizesSchema = z.record(z.string(), z.int());
+  commitId: text(),
+  sizes: json(z.record(z.string(), z.int())),
+});
+/** The bytes of a repository by language. */
+export type RepositoryLanguages = RecordOf<typeof languages>;
 
 /** Returns the latest language statistics; undefined for a repository without any yet. */
-export async function findLanguages(
+export const findLanguages = (
   db: Queries,
   repositoryId: RepositoryId,
-): Promise<RepositoryLanguages | undefined> {
-  const row = await db.get<{ commit_id: string; sizes: string }>(
-    "SELECT commit_id, sizes FROM forge_repository_languages WHERE repository_id = ?",
-    repositoryId,
-  );
-  return (
-    row && {
-      commitId: row.commit_id,
-      sizes: parseColumn(sizesSchema, row.sizes, "forge_repository_languages.sizes"),
-    }
-  );
-}
+): Promise<RepositoryLanguages | undefined> => languages.find(db, { repositoryId });
 
 /** Replaces the language statistics. `language` is the main language, or empty. */
 export async function saveLanguages(
@@ -36,12 +27,10 @@ export async function saveLanguages(
   { commitId, sizes }: RepositoryLanguages,
   language: string,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_repository_languages (repository_id, commit_id, sizes) VALUES (?, ?, ?)
-     ON CONFLICT (repository_id) DO UPDATE SET commit_id = excluded.commit_id, sizes = excluded.sizes`,
-    repositoryId,
-    commitId,
-    JSON.stringify(sizes),
+  await languages.upsert(
+    tx,
+    { repositoryId, commitId, sizes },
+    "ON CONFLICT (repository_id) DO UPDATE SET commit_id = excluded.commit_id, sizes = excluded.sizes",
   );
-  await tx.run("UPDATE forge_repositories SET language = ? WHERE id = ?", language, repositoryId);
+  await repositories.update(tx, { id: repositoryId }, { language });
 }

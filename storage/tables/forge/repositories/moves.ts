@@ -1,5 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { generated, id, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { ChoreId, UserId, RepositoryId } from "../ids.ts";
+import { repositories } from "./repositories.ts";
 
 /** A repository whose files must move to `target`. Paths are relative to the folder of repositories. */
 export interface MovingRepository {
@@ -9,17 +12,18 @@ export interface MovingRepository {
   readonly target: string;
 }
 
-/** Pending work on files after a committed change. */
-export interface RepositoryChore {
-  readonly id: ChoreId;
+const chores = defineTable("forge_repository_chores", {
+  id: generated(id<ChoreId>()),
   /**
    * `remove` deletes the folder at `path`. `follow` moves the content of `path` into `target`. `head` points HEAD of the
    * repository whose id is `path` to its default branch.
    */
-  readonly kind: "remove" | "follow" | "head";
-  readonly path: string;
-  readonly target: string | undefined;
-}
+  kind: text<"remove" | "follow" | "head">(),
+  path: text(),
+  target: optional(text()),
+});
+/** Pending work on files after a committed change. */
+export type RepositoryChore = RecordOf<typeof chores>;
 
 /** Returns the repositories whose files must move, by id after the given one. */
 export async function listMovingRepositories(
@@ -65,13 +69,12 @@ export async function listPathsIn(db: Queries, ownerFolder: string): Promise<str
 }
 
 /** Returns whether a repository has this path. */
-export async function isPathInUse(db: Queries, path: string): Promise<boolean> {
-  return (await findRepositoryIdByPath(db, path)) !== undefined;
-}
+export const isPathInUse = (db: Queries, path: string): Promise<boolean> =>
+  repositories.exists(db, { path });
 
 /** Marks all repositories of a renamed owner for a move. */
 export async function markForMove(tx: Transaction, ownerId: UserId): Promise<void> {
-  await tx.run("UPDATE forge_repositories SET needs_move = 1 WHERE owner_id = ?", ownerId);
+  await repositories.update(tx, { ownerId }, { needsMove: true });
 }
 
 /** Records work on files that follows the commit, and returns its id. */
@@ -79,56 +82,21 @@ export async function insertChore(
   tx: Transaction,
   chore: Omit<RepositoryChore, "id">,
 ): Promise<ChoreId> {
-  const row = await tx.get<{ id: ChoreId }>(
-    "INSERT INTO forge_repository_chores (kind, path, target) VALUES (?, ?, ?) RETURNING id",
-    chore.kind,
-    chore.path,
-    chore.target ?? null,
-  );
-  if (row === undefined) throw new Error("the statement for the chore returned no row");
-  return row.id;
+  return (await chores.insert(tx, chore)).id;
 }
 
 /** Returns all pending work, oldest first. */
-export async function listChores(db: Queries): Promise<RepositoryChore[]> {
-  const rows = await db.all<ChoreRow>(
-    "SELECT id, kind, path, target FROM forge_repository_chores ORDER BY id",
-  );
-  return rows.map(toChore);
-}
+export const listChores = (db: Queries): Promise<RepositoryChore[]> =>
+  chores.list(db, {}, { order: "id" });
 
 /** Returns the pending work on these folders. */
-export async function listChoresAt(
-  db: Queries,
-  paths: readonly string[],
-): Promise<RepositoryChore[]> {
-  const rows = await db.all<ChoreRow>(
-    `SELECT id, kind, path, target FROM forge_repository_chores WHERE path IN (${paths.map(() => "?").join(", ")}) ORDER BY id`,
-    ...paths,
-  );
-  return rows.map(toChore);
-}
+export const listChoresAt = (db: Queries, path: readonly string[]): Promise<RepositoryChore[]> =>
+  chores.list(db, { path }, { order: "id" });
 
 export async function deleteChore(db: Queries, id: ChoreId): Promise<void> {
-  await db.run("DELETE FROM forge_repository_chores WHERE id = ?", id);
+  await chores.delete(db, { id });
 }
 
 const movingSelect =
   "SELECT r.id AS id, r.path AS path, u.lower_name || '/' || r.lower_name || '.git' AS target " +
   "FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id";
-
-interface ChoreRow {
-  id: ChoreId;
-  kind: RepositoryChore["kind"];
-  path: string;
-  target: string | null;
-}
-
-function toChore(row: ChoreRow): RepositoryChore {
-  return {
-    id: row.id,
-    kind: row.kind,
-    path: row.path,
-    target: row.target ?? undefined,
-  };
-}

@@ -1,98 +1,61 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
+import { generated, id, integer, json, now } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { PushId, UserId, RepositoryId } from "../ids.ts";
 
-/** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
-export interface ForgePush {
-  readonly id: PushId;
-  readonly repositoryId: RepositoryId;
-  readonly pusherId: UserId;
-  /** The changes that the client requested; git may have carried them out or not. */
-  readonly changes: readonly RequestedChange[];
-  readonly createdAt: number;
-  /** Expiry of the lease of the process that runs the push. */
-  readonly leasedUntil: number;
-}
-
-/** A requested change of one ref. An absent side is a ref that does not exist before or after. */
-export interface RequestedChange {
-  readonly ref: string;
-  readonly before?: string | undefined;
-  readonly after?: string | undefined;
+const requestedChange = z.object({
+  ref: z.string(),
+  before: z.string().optional(),
+  after: z.string().optional(),
   /** Whether git is known to have made the change, because a later one began where it ended. */
-  readonly isMade?: boolean | undefined;
-}
+  isMade: z.boolean().optional(),
+});
+/** A requested change of one ref. An absent side is a ref that does not exist before or after. */
+export type RequestedChange = Readonly<z.output<typeof requestedChange>>;
 
-const changesSchema = z.array(
-  z.object({
-    ref: z.string(),
-    before: z.string().optional(),
-    after: z.string().optional(),
-    isMade: z.boolean().optional(),
-  }),
-);
+const pushes = defineTable("forge_pushes", {
+  id: generated(id<PushId>()),
+  repositoryId: id<RepositoryId>(),
+  pusherId: id<UserId>(),
+  /** The changes that the client requested; git may have carried them out or not. */
+  changes: json(z.array(requestedChange)),
+  createdAt: now(),
+  /** Expiry of the lease of the process that runs the push. */
+  leasedUntil: integer(),
+});
+/** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
+export type ForgePush = RecordOf<typeof pushes>;
 
 /** Adds an entry to the journal of pushes and returns its id. */
 export async function insertPush(
   tx: Transaction,
   push: Pick<ForgePush, "repositoryId" | "pusherId" | "changes" | "leasedUntil">,
 ): Promise<PushId> {
-  const row = await tx.get<{ id: PushId }>(
-    `INSERT INTO forge_pushes (repository_id, pusher_id, changes, created_at, leased_until)
-     VALUES (?, ?, ?, ?, ?) RETURNING id`,
-    push.repositoryId,
-    push.pusherId,
-    JSON.stringify(push.changes),
-    tx.now,
-    push.leasedUntil,
-  );
-  if (row === undefined) throw new Error("the statement for the push returned no row");
-  return row.id;
+  return (await pushes.insert(tx, push)).id;
 }
 
 /** Renews the lease of a push. */
 export async function renewPush(db: Queries, id: PushId, leasedUntil: number): Promise<void> {
-  await db.run("UPDATE forge_pushes SET leased_until = ? WHERE id = ?", leasedUntil, id);
+  await pushes.update(db, { id }, { leasedUntil });
 }
 
 /** Ends the leases of all pushes. */
 export async function releasePushes(db: Queries, at: number): Promise<void> {
-  await db.run("UPDATE forge_pushes SET leased_until = ? WHERE leased_until > ?", at, at);
+  await pushes.update(db, sql`leased_until > ${at}`, { leasedUntil: at });
 }
 
 /** Deletes an entry and returns whether it existed. */
 export async function deletePush(db: Queries, id: PushId): Promise<boolean> {
-  return (await db.run("DELETE FROM forge_pushes WHERE id = ?", id)).changes > 0;
+  return (await pushes.delete(db, { id })) > 0;
 }
 
-export async function hasPush(db: Queries, id: PushId): Promise<boolean> {
-  return (await db.get("SELECT id FROM forge_pushes WHERE id = ?", id)) !== undefined;
-}
+export const hasPush = (db: Queries, id: PushId): Promise<boolean> => pushes.exists(db, { id });
 
 /** Returns all entries, oldest first. */
-export async function listPushes(db: Queries): Promise<ForgePush[]> {
-  const rows = await db.all<PushRow>(
-    `SELECT id, repository_id, pusher_id, changes, created_at, leased_until FROM forge_pushes ORDER BY id`,
-  );
-  return rows.map((row) => ({
-    id: row.id,
-    repositoryId: row.repository_id,
-    pusherId: row.pusher_id,
-    changes: parseColumn(changesSchema, row.changes, "forge_pushes.changes"),
-    createdAt: row.created_at,
-    leasedUntil: row.leased_until,
-  }));
-}
-
-interface PushRow {
-  id: PushId;
-  repository_id: RepositoryId;
-  pusher_id: UserId;
-  changes: string;
-  created_at: number;
-  leased_until: number;
-}
+export const listPushes = (db: Queries): Promise<ForgePush[]> =>
+  pushes.list(db, {}, { order: "id" });
 
 /** Replaces the changes of an entry. */
 export async function updatePushChanges(
@@ -100,7 +63,7 @@ export async function updatePushChanges(
   id: PushId,
   changes: readonly RequestedChange[],
 ): Promise<void> {
-  await tx.run("UPDATE forge_pushes SET changes = ? WHERE id = ?", JSON.stringify(changes), id);
+  await pushes.update(tx, { id }, { changes });
 }
 
 /** Returns how many pushes of a repository have been recorded; undefined when it does not exist. */

@@ -1,19 +1,13 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, text } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 
-/** Adds the redirect of a former name and replaces an earlier redirect of that name. */
-export async function putRepositoryRedirect(
-  tx: Transaction,
-  { ownerId, name, repositoryId }: RepositoryRedirect,
-): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_repository_redirects (owner_id, lower_name, repository_id) VALUES (?, ?, ?)
-     ON CONFLICT (owner_id, lower_name) DO UPDATE SET repository_id = excluded.repository_id`,
-    ownerId,
-    name.toLowerCase(),
-    repositoryId,
-  );
-}
+const redirects = defineTable("forge_repository_redirects", {
+  ownerId: id<UserId>(),
+  lowerName: text(),
+  repositoryId: id<RepositoryId>(),
+});
 
 /** A former name of an owner's repository. */
 export interface RepositoryRedirect {
@@ -22,17 +16,25 @@ export interface RepositoryRedirect {
   readonly repositoryId: RepositoryId;
 }
 
+/** Adds the redirect of a former name and replaces an earlier redirect of that name. */
+export async function putRepositoryRedirect(
+  tx: Transaction,
+  { ownerId, name, repositoryId }: RepositoryRedirect,
+): Promise<void> {
+  await redirects.upsert(
+    tx,
+    { ownerId, lowerName: name.toLowerCase(), repositoryId },
+    "ON CONFLICT (owner_id, lower_name) DO UPDATE SET repository_id = excluded.repository_id",
+  );
+}
+
 /** Deletes the redirect of a name that a repository of the owner has again. */
 export async function deleteRepositoryRedirect(
   tx: Transaction,
   ownerId: UserId,
   name: string,
 ): Promise<void> {
-  await tx.run(
-    "DELETE FROM forge_repository_redirects WHERE owner_id = ? AND lower_name = ?",
-    ownerId,
-    name.toLowerCase(),
-  );
+  await redirects.delete(tx, { ownerId, lowerName: name.toLowerCase() });
 }
 
 /** Returns the id of the repository that formerly had this name. */
@@ -41,10 +43,5 @@ export async function findRepositoryRedirect(
   ownerId: UserId,
   name: string,
 ): Promise<RepositoryId | undefined> {
-  const row = await db.get<{ id: RepositoryId }>(
-    "SELECT repository_id AS id FROM forge_repository_redirects WHERE owner_id = ? AND lower_name = ?",
-    ownerId,
-    name.toLowerCase(),
-  );
-  return row?.id;
+  return (await redirects.find(db, { ownerId, lowerName: name.toLowerCase() }))?.repositoryId;
 }

@@ -17,7 +17,7 @@ const settingsSchema = z.record(z.string(), z.unknown());
 const licensesSchema = z.array(z.string());
 const topicsSchema = z.array(z.string());
 
-const repositories = defineTable("forge_repositories", {
+export const repositories = defineTable("forge_repositories", {
   id: id<RepositoryId>(),
   ownerId: id<UserId>(),
   /** With the creator's case; unique among the repositories of the owner, ignoring case. */

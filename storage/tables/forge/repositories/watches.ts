@@ -1,21 +1,17 @@
 import type { Queries } from "../../../engine/database.ts";
+import { id, integer } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 
+const watches = defineTable("forge_watches", {
+  repositoryId: id<RepositoryId>(),
+  userId: id<UserId>(),
+  createdAt: integer(),
+});
+
 /** Adds a watch of a repository. Idempotent. */
-export async function insertWatch(
-  db: Queries,
-  watch: {
-    readonly repositoryId: RepositoryId;
-    readonly userId: UserId;
-    readonly createdAt: number;
-  },
-): Promise<void> {
-  await db.run(
-    "INSERT INTO forge_watches (repository_id, user_id, created_at) VALUES (?, ?, ?) ON CONFLICT (repository_id, user_id) DO NOTHING",
-    watch.repositoryId,
-    watch.userId,
-    watch.createdAt,
-  );
+export async function insertWatch(db: Queries, watch: RecordOf<typeof watches>): Promise<void> {
+  await watches.upsert(db, watch, "ON CONFLICT (repository_id, user_id) DO NOTHING");
 }
 
 /** Returns the numbers of watchers by repository, without repositories that have no watcher. */
@@ -34,9 +30,6 @@ export async function countWatchers(
 
 /** Returns the ids of a repository's watchers. */
 export async function listWatchers(db: Queries, repositoryId: RepositoryId): Promise<UserId[]> {
-  const rows = await db.all<{ id: UserId }>(
-    "SELECT user_id AS id FROM forge_watches WHERE repository_id = ? ORDER BY user_id",
-    repositoryId,
-  );
-  return rows.map(({ id }) => id);
+  const rows = await watches.list(db, { repositoryId }, { order: "user_id" });
+  return rows.map(({ userId }) => userId);
 }

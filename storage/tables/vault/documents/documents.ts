@@ -1,18 +1,21 @@
 import { z } from "zod";
-import type { Queries, Row, SqlValue, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import {
+  initial,
+  integer,
+  json,
+  now,
+  optional,
+  real,
+  text,
+  textId,
+  unread,
+} from "../../columns.ts";
+import { all, raw, sql, type SqlText } from "../../condition.ts";
+import { defineTable, type RecordOf, type Window } from "../../table.ts";
+import type { AccountId, ConnectionId, DocumentId } from "../ids.ts";
 import { isEnd, toDocumentCondition } from "../search.ts";
 import type { SearchTerm } from "../search-terms.ts";
-import {
-  type AccountId,
-  type ConnectionId,
-  type DocumentId,
-  toAccountId,
-  toConnectionId,
-  toDocumentId,
-} from "../ids.ts";
-
-const wordsSchema = z.array(z.string());
 
 export type DocumentStatus = "pending" | "processing" | "ready" | "classification_failed";
 export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -20,36 +23,44 @@ export type SemanticIndexStatus = "none" | "pending" | "ready" | "failed" | "sta
 /** The storage backend of documents in the daemon's own object store. */
 export const INTERNAL_BACKEND = "internal";
 
-/** A document. Times are epoch milliseconds. */
-export interface VaultDocument {
-  readonly id: DocumentId;
-  readonly userId: AccountId;
-  readonly filename: string;
-  readonly contentType: string;
-  readonly sizeBytes: number;
+export const documents = defineTable("vault_documents AS document", {
+  id: textId<DocumentId>(),
+  userId: textId<AccountId>(),
+  filename: text(),
+  /** The name without case, by which documents are sorted. */
+  nameKey: unread(text()),
+  contentType: text(),
+  sizeBytes: integer(),
   /** Lower-case hex. */
-  readonly sha256: string;
-  readonly status: DocumentStatus;
+  sha256: text(),
+  status: initial("pending", text<DocumentStatus>()),
   /** Why the text, or a part of it, is missing; undefined when nothing is missing. */
-  readonly statusReason: string | undefined;
+  statusReason: optional(text()),
   /** `internal`, or the type of the provider that holds the bytes. */
-  readonly storageBackend: string;
+  storageBackend: text(),
   /** Where the bytes of a document in connected storage are; undefined once the connection is deleted. */
-  readonly connectionId: ConnectionId | undefined;
-  readonly providerItemId: string | undefined;
+  connectionId: optional(textId<ConnectionId>()),
+  providerItemId: optional(text()),
   /** The recorded item of that file; undefined once its record is deleted. */
-  readonly itemId: string | undefined;
-  readonly semanticIndexStatus: SemanticIndexStatus;
-  readonly classification: Classification | undefined;
+  itemId: optional(text()),
+  semanticIndexStatus: initial("none", text<SemanticIndexStatus>()),
+  /** The result of the classification; all four are undefined without one. */
+  classifiedTopic: optional(text()),
+  classificationConfidence: optional(real()),
+  classificationProvider: optional(text()),
+  classificationWords: optional(json(z.array(z.string()))),
   /** Counts the contents that the document has had, from 1. */
-  readonly version: number;
+  version: initial(1, integer()),
   /** When the present content was stored. */
-  readonly contentAt: number;
+  contentAt: now(),
   /** When it was put into the trash; undefined for every other document. */
-  readonly trashedAt: number | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  trashedAt: optional(integer()),
+  createdAt: now(),
+  updatedAt: now(),
+});
+
+/** A document. Times are epoch milliseconds. */
+export type VaultDocument = RecordOf<typeof documents>;
 
 /** The result of a classification. */
 export interface Classification {
@@ -77,55 +88,12 @@ export type NewDocument = Pick<
 > & { readonly itemId?: string | undefined };
 
 /** Adds a document in state `pending`. */
-export async function insertDocument(
-  tx: Transaction,
-  document: NewDocument,
-): Promise<VaultDocument> {
-  await tx.run(
-    `INSERT INTO vault_documents (id, user_id, filename, name_key, content_type, size_bytes, sha256, status,
-       storage_backend, connection_id, provider_item_id, item_id, semantic_index_status, content_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, 'none', ?, ?, ?)`,
-    document.id,
-    document.userId,
-    document.filename,
-    toNameKey(document.filename),
-    document.contentType,
-    document.sizeBytes,
-    document.sha256,
-    document.storageBackend,
-    document.connectionId ?? null,
-    document.providerItemId ?? null,
-    document.itemId ?? null,
-    tx.now,
-    tx.now,
-    tx.now,
-  );
-  return {
-    ...document,
-    itemId: document.itemId,
-    status: "pending",
-    statusReason: undefined,
-    semanticIndexStatus: "none",
-    classification: undefined,
-    version: 1,
-    contentAt: tx.now,
-    trashedAt: undefined,
-    createdAt: tx.now,
-    updatedAt: tx.now,
-  };
-}
+export const insertDocument = (tx: Transaction, document: NewDocument): Promise<VaultDocument> =>
+  documents.insert(tx, { ...document, nameKey: toNameKey(document.filename) });
 
 /** Returns the document of an id unless it is in the trash. Does not check its owner. */
-export async function findDocument(
-  db: Queries,
-  id: DocumentId,
-): Promise<VaultDocument | undefined> {
-  const row = await db.get(
-    `SELECT ${documentColumns} FROM vault_documents AS document WHERE id = ? AND trashed_at IS NULL`,
-    id,
-  );
-  return row && toDocument(row);
-}
+export const findDocument = (db: Queries, id: DocumentId): Promise<VaultDocument | undefined> =>
+  documents.find(db, { id, trashedAt: undefined });
 
 export type DocumentSort = "name" | "size" | "created_at";
 
@@ -155,37 +123,26 @@ export async function listDocuments(
   {
     sort,
     descending,
-    limit,
-    offset,
-  }: {
+    ...window
+  }: Window & {
     readonly sort: DocumentSort;
     readonly descending: boolean;
-    readonly limit: number;
-    readonly offset: number;
   },
 ): Promise<{ readonly documents: VaultDocument[]; readonly total: number }> {
-  const { where, values } = toWhere(db.dialect, filter);
+  const where = toWhere(db.dialect, filter);
   const direction = descending ? "DESC" : "ASC";
-  const column = SORT_COLUMNS[sort];
-  const order = (table: string) =>
-    `ORDER BY ${table}${column} ${direction}, ${table}id ${direction}`;
+  const order = `document.${SORT_COLUMNS[sort]} ${direction}, document.id ${direction}`;
   // The page is chosen in the index first, so that a deep page reads no more rows than it shows.
-  const rows = await db.all(
-    `SELECT ${documentColumns} FROM (
-       SELECT id FROM vault_documents ${where} ${order("")} LIMIT ? OFFSET ?
-     ) AS chosen JOIN vault_documents AS document ON document.id = chosen.id ${order("document.")}`,
-    ...values,
-    limit,
-    offset,
+  const page = await documents.as("document").list(
+    db,
+    sql`(SELECT id FROM vault_documents AS document WHERE ${where}
+         ORDER BY ${raw(order)} LIMIT ${window.limit} OFFSET ${window.offset}) AS chosen
+       JOIN vault_documents AS document ON document.id = chosen.id`,
+    { order },
   );
-  const documents = rows.map(toDocument);
   // The end of the list tells how long it is: a search that finds little runs once.
-  if (isEnd({ offset, limit }, rows.length)) return { documents, total: offset + rows.length };
-  const count = await db.get<{ total: number }>(
-    `SELECT count(*) AS total FROM vault_documents ${where}`,
-    ...values,
-  );
-  return { documents, total: Number(count?.total ?? 0) };
+  if (isEnd(window, page.length)) return { documents: page, total: window.offset + page.length };
+  return { documents: page, total: await documents.count(db, where) };
 }
 
 /** Renames a document. Returns false when it does not exist. */
@@ -194,14 +151,8 @@ export async function renameDocument(
   id: DocumentId,
   filename: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_documents SET filename = ?, name_key = ?, updated_at = ? WHERE id = ?",
-    filename,
-    toNameKey(filename),
-    tx.now,
-    id,
-  );
-  return changes > 0;
+  const changes = { filename, nameKey: toNameKey(filename), updatedAt: tx.now };
+  return (await documents.update(tx, { id }, changes)) > 0;
 }
 
 /** Sets the processing status and its reason. Returns false when the document does not exist. */
@@ -209,50 +160,36 @@ export async function setDocumentStatus(
   tx: Transaction,
   id: DocumentId,
   status: DocumentStatus,
-  reason?: string,
+  statusReason?: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_documents SET status = ?, status_reason = ?, updated_at = ? WHERE id = ?",
-    status,
-    reason ?? null,
-    tx.now,
-    id,
-  );
-  return changes > 0;
+  return (await documents.update(tx, { id }, { status, statusReason, updatedAt: tx.now })) > 0;
 }
 
 /** Records the end of processing. Returns false when the document does not exist. */
 export async function finishDocument(
   tx: Transaction,
   id: DocumentId,
-  result: {
-    readonly status: DocumentStatus;
-    readonly reason: string | undefined;
+  {
+    classification,
+    ...result
+  }: Pick<VaultDocument, "status" | "statusReason" | "contentType"> & {
     readonly classification: Classification | undefined;
-    readonly contentType: string;
   },
 ): Promise<boolean> {
-  const { status, reason, classification, contentType } = result;
-  const { changes } = await tx.run(
-    `UPDATE vault_documents SET status = ?, status_reason = ?, classified_topic = ?, classification_confidence = ?,
-       classification_provider = ?, classification_words = ?, content_type = ?, updated_at = ? WHERE id = ?`,
-    status,
-    reason ?? null,
-    classification?.topic ?? null,
-    classification?.confidence ?? null,
-    classification?.provider ?? null,
-    classification === undefined ? null : JSON.stringify(classification.words),
-    contentType,
-    tx.now,
-    id,
-  );
-  return changes > 0;
+  const changes = {
+    ...result,
+    classifiedTopic: classification?.topic,
+    classificationConfidence: classification?.confidence,
+    classificationProvider: classification?.provider,
+    classificationWords: classification?.words,
+    updatedAt: tx.now,
+  };
+  return (await documents.update(tx, { id }, changes)) > 0;
 }
 
 /** Deletes a document with its versions, topics, shares and search entry. Returns false when it does not exist. */
 export async function deleteDocument(tx: Transaction, id: DocumentId): Promise<boolean> {
-  const { changes } = await tx.run("DELETE FROM vault_documents WHERE id = ?", id);
-  return changes > 0;
+  return (await documents.delete(tx, { id })) > 0;
 }
 
 /** Returns how many documents are in each state, over all users. States without documents are absent. */
@@ -262,7 +199,7 @@ export async function countDocumentsByStatus(
   const rows = await db.all<{ status: DocumentStatus; total: number }>(
     "SELECT status, count(*) AS total FROM vault_documents WHERE trashed_at IS NULL GROUP BY status",
   );
-  return new Map(rows.map(({ status, total }) => [status, Number(total)]));
+  return new Map(rows.map(({ status, total }) => [status, total]));
 }
 
 /** Names of the topics of documents, sorted, by document id; with `system` without those of users. */
@@ -284,95 +221,28 @@ export async function listTopicsOfDocuments(
   return names;
 }
 
-/** The columns of a record, of `vault_documents AS document`. */
-export const documentColumns = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
-  document.sha256, document.status, document.status_reason, document.storage_backend, document.connection_id,
-  document.provider_item_id, document.item_id, document.semantic_index_status, document.classified_topic,
-  document.classification_confidence, document.classification_provider, document.classification_words,
-  document.version, document.content_at, document.trashed_at, document.created_at, document.updated_at`;
-
 /** The key by which file names are sorted: without case, so that `b` follows `A`. */
 export function toNameKey(filename: string): string {
   return filename.normalize("NFKC").toLowerCase();
 }
 
+/** The condition of a filter on `vault_documents AS document`. */
 function toWhere(
   dialect: "sqlite" | "postgres",
   { userId, topicKey, hasTopics, status, contentType, sha256, terms }: DocumentFilter,
-): {
-  readonly where: string;
-  readonly values: readonly SqlValue[];
-} {
-  const conditions = ["user_id = ?", "trashed_at IS NULL"];
-  const values: SqlValue[] = [userId];
-  if (status !== undefined) {
-    conditions.push("status = ?");
-    values.push(status);
-  }
-  if (topicKey !== undefined) {
-    conditions.push(`id IN (
+): SqlText {
+  const conditions = [sql`document.user_id = ${userId} AND document.trashed_at IS NULL`];
+  if (status !== undefined) conditions.push(sql`document.status = ${status}`);
+  if (topicKey !== undefined)
+    conditions.push(sql`document.id IN (
       SELECT link.document_id FROM vault_document_topics AS link
-      JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)`);
-    values.push(topicKey);
-  }
+      JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ${topicKey})`);
   if (hasTopics !== undefined)
-    conditions.push(
-      `${hasTopics ? "" : "NOT "}EXISTS (
-         SELECT 1 FROM vault_document_topics AS link WHERE link.document_id = vault_documents.id)`,
-    );
-  if (contentType !== undefined) {
-    conditions.push("content_type = ?");
-    values.push(contentType);
-  }
-  if (sha256 !== undefined) {
-    conditions.push("sha256 = ?");
-    values.push(sha256);
-  }
-  if (terms !== undefined) {
-    const matching = toDocumentCondition(dialect, terms);
-    conditions.push(matching.condition);
-    values.push(...matching.values);
-  }
-  return { where: `WHERE ${conditions.join(" AND ")}`, values };
-}
-
-const text = (value: SqlValue | undefined): string | undefined =>
-  value === null || value === undefined ? undefined : String(value);
-
-/** Converts a row of `documentColumns`. */
-export function toDocument(row: Row): VaultDocument {
-  const topic = text(row["classified_topic"]);
-  return {
-    id: toDocumentId(row["id"]),
-    userId: toAccountId(row["user_id"]),
-    filename: String(row["filename"]),
-    contentType: String(row["content_type"]),
-    sizeBytes: Number(row["size_bytes"]),
-    sha256: String(row["sha256"]),
-    status: row["status"] as DocumentStatus,
-    statusReason: text(row["status_reason"]),
-    storageBackend: String(row["storage_backend"]),
-    connectionId: row["connection_id"] === null ? undefined : toConnectionId(row["connection_id"]),
-    providerItemId: text(row["provider_item_id"]),
-    itemId: text(row["item_id"]),
-    semanticIndexStatus: row["semantic_index_status"] as SemanticIndexStatus,
-    classification:
-      topic === undefined
-        ? undefined
-        : {
-            topic,
-            confidence: Number(row["classification_confidence"]),
-            provider: String(row["classification_provider"]),
-            words: parseColumn(
-              wordsSchema,
-              String(row["classification_words"]),
-              "vault_documents.classification_words",
-            ),
-          },
-    version: Number(row["version"]),
-    contentAt: Number(row["content_at"]),
-    trashedAt: row["trashed_at"] === null ? undefined : Number(row["trashed_at"]),
-    createdAt: Number(row["created_at"]),
-    updatedAt: Number(row["updated_at"]),
-  };
+    conditions.push(sql`${raw(hasTopics ? "" : "NOT ")}EXISTS (
+      SELECT 1 FROM vault_document_topics AS link WHERE link.document_id = document.id)`);
+  if (contentType !== undefined) conditions.push(sql`document.content_type = ${contentType}`);
+  if (sha256 !== undefined) conditions.push(sql`document.sha256 = ${sha256}`);
+  if (terms !== undefined)
+    conditions.push(sql`document.id IN (${toDocumentCondition(dialect, terms)})`);
+  return all(conditions);
 }

@@ -1,6 +1,7 @@
-import type { Queries, SqlValue } from "../../../engine/database.ts";
+import type { Queries } from "../../../engine/database.ts";
+import { type SqlText, raw, sql } from "../../condition.ts";
 import type { AccountId } from "../ids.ts";
-import { documentColumns, toDocument, toNameKey, type VaultDocument } from "./documents.ts";
+import { documents, toNameKey, type VaultDocument } from "./documents.ts";
 
 /** The documents of a user, or those of them that have a topic. */
 export interface DocumentsOf {
@@ -12,54 +13,39 @@ export interface DocumentsOf {
 export type NameCursor = Pick<VaultDocument, "id" | "filename">;
 
 /** Returns one page of documents by name without case; of one name the oldest first. */
-export async function listDocumentsByName(
+export const listDocumentsByName = (
   db: Queries,
   of: DocumentsOf,
   { after, limit }: { readonly after: NameCursor | undefined; readonly limit: number },
-): Promise<VaultDocument[]> {
-  const { where, values } = toWhere(of);
-  const rows = await db.all(
-    `SELECT ${documentColumns} FROM vault_documents AS document WHERE ${where}
-     ${after === undefined ? "" : "AND (document.name_key, document.id) > (?, ?)"}
-     ORDER BY document.name_key, document.id LIMIT ?`,
-    ...values,
-    ...(after === undefined ? [] : [toNameKey(after.filename), after.id]),
-    limit,
+): Promise<VaultDocument[]> =>
+  documents.list(
+    db,
+    sql`${toWhere(of)} ${
+      after === undefined
+        ? raw("")
+        : sql`AND (document.name_key, document.id) > (${toNameKey(after.filename)}, ${after.id})`
+    }`,
+    { order: "document.name_key, document.id", limit },
   );
-  return rows.map(toDocument);
-}
 
 /**
  * Returns the oldest document of exactly this name; with `idEnd` the one whose id ends with these characters, 8 of them.
  */
-export async function findDocumentByName(
+export const findDocumentByName = (
   db: Queries,
   of: DocumentsOf,
   { filename, idEnd }: { readonly filename: string; readonly idEnd?: string | undefined },
-): Promise<VaultDocument | undefined> {
-  const { where, values } = toWhere(of);
-  const row = await db.get(
-    `SELECT ${documentColumns} FROM vault_documents AS document
-     WHERE ${where} AND document.name_key = ? AND document.filename = ?
-     ${idEnd === undefined ? "" : "AND substr(document.id, 29) = ?"}
-     ORDER BY document.id LIMIT 1`,
-    ...values,
-    toNameKey(filename),
-    filename,
-    ...(idEnd === undefined ? [] : [idEnd]),
+): Promise<VaultDocument | undefined> =>
+  documents.find(
+    db,
+    sql`${toWhere(of)} AND document.name_key = ${toNameKey(filename)} AND document.filename = ${filename}
+      ${idEnd === undefined ? raw("") : sql`AND substr(document.id, 29) = ${idEnd}`}`,
+    "document.id",
   );
-  return row && toDocument(row);
-}
 
-function toWhere({ userId, topicId }: DocumentsOf): {
-  readonly where: string;
-  readonly values: readonly SqlValue[];
-} {
-  const own = "document.user_id = ? AND document.trashed_at IS NULL";
-  if (topicId === undefined) return { where: own, values: [userId] };
-  return {
-    where: `${own} AND EXISTS (SELECT 1 FROM vault_document_topics AS link
-       WHERE link.document_id = document.id AND link.topic_id = ?)`,
-    values: [userId, topicId],
-  };
+function toWhere({ userId, topicId }: DocumentsOf): SqlText {
+  const own = sql`document.user_id = ${userId} AND document.trashed_at IS NULL`;
+  if (topicId === undefined) return own;
+  return sql`${own} AND EXISTS (SELECT 1 FROM vault_document_topics AS link
+       WHERE link.document_id = document.id AND link.topic_id = ${topicId})`;
 }

@@ -1,41 +1,21 @@
 // Where the bytes of documents are, for reconciliation.
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import {
-  type AccountId,
-  type ConnectionId,
-  type DocumentId,
-  toAccountId,
-  toConnectionId,
-  toDocumentId,
-} from "../ids.ts";
-
-/** One internal document as reconciliation needs it. */
-export interface StoredObject {
-  readonly id: DocumentId;
-  readonly userId: AccountId;
-  readonly sha256: string;
-  readonly sizeBytes: number;
-}
+import { now, text, textId, unread } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import type { ConnectionId, DocumentId } from "../ids.ts";
+import { documents, type VaultDocument } from "./documents.ts";
 
 /** Returns up to `limit` documents of the vault's own storage with ids after `afterId`, by id. */
-export async function listStoredObjects(
+export const listStoredObjects = (
   db: Queries,
   afterId: string,
   limit: number,
-): Promise<StoredObject[]> {
-  const rows = await db.all(
-    `SELECT id, user_id, sha256, size_bytes FROM vault_documents
-     WHERE storage_backend = 'internal' AND id > ? ORDER BY id LIMIT ?`,
-    afterId,
+): Promise<VaultDocument[]> =>
+  documents.list(db, sql`storage_backend = 'internal' AND id > ${afterId}`, {
+    order: "id",
     limit,
-  );
-  return rows.map((row) => ({
-    id: toDocumentId(row["id"]),
-    userId: toAccountId(row["user_id"]),
-    sha256: String(row["sha256"]),
-    sizeBytes: Number(row["size_bytes"]),
-  }));
-}
+  });
 
 /**
  * Returns up to `limit` documents of connected storage whose connection or file was deleted, with ids after `afterId`.
@@ -60,64 +40,41 @@ export async function listDocumentsWithoutFile(
 export async function putDocumentBytes(
   tx: Transaction,
   id: DocumentId,
-  { sizeBytes, sha256 }: { readonly sizeBytes: number; readonly sha256: string },
+  bytes: Pick<VaultDocument, "sizeBytes" | "sha256">,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE vault_documents SET size_bytes = ?, sha256 = ? WHERE id = ? AND storage_backend <> 'internal'",
-    sizeBytes,
-    sha256,
-    id,
-  );
+  await documents.update(tx, sql`id = ${id} AND storage_backend <> 'internal'`, bytes);
 }
 
-/** A file that is being written into connected storage for a document. */
-export interface StoredFileWrite {
-  readonly id: string;
-  readonly connectionId: ConnectionId;
+const fileWrites = defineTable("vault_stored_file_writes", {
+  id: text(),
+  connectionId: textId<ConnectionId>(),
   /** The folder; its id at the provider. */
-  readonly parentRef: string;
+  parentRef: text(),
   /** Unique by a random part. */
-  readonly name: string;
-}
+  name: text(),
+  createdAt: unread(now()),
+});
+/** A file that is being written into connected storage for a document. */
+export type StoredFileWrite = RecordOf<typeof fileWrites>;
 
 export async function insertStoredFileWrite(
   tx: Transaction,
   write: StoredFileWrite,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO vault_stored_file_writes (id, connection_id, parent_ref, name, created_at) VALUES (?, ?, ?, ?, ?)",
-    write.id,
-    write.connectionId,
-    write.parentRef,
-    write.name,
-    tx.now,
-  );
+  await fileWrites.insert(tx, write);
 }
 
 export async function deleteStoredFileWrite(db: Queries, id: string): Promise<void> {
-  await db.run("DELETE FROM vault_stored_file_writes WHERE id = ?", id);
+  await fileWrites.delete(db, { id });
 }
 
 /** Returns up to `limit` writes that began before a moment, with ids after `afterId`, by id. */
-export async function listStoredFileWrites(
+export const listStoredFileWrites = (
   db: Queries,
   {
     before,
     afterId,
     limit,
   }: { readonly before: number; readonly afterId: string; readonly limit: number },
-): Promise<StoredFileWrite[]> {
-  const rows = await db.all(
-    `SELECT id, connection_id, parent_ref, name FROM vault_stored_file_writes
-     WHERE created_at < ? AND id > ? ORDER BY id LIMIT ?`,
-    before,
-    afterId,
-    limit,
-  );
-  return rows.map((row) => ({
-    id: String(row["id"]),
-    connectionId: toConnectionId(row["connection_id"]),
-    parentRef: String(row["parent_ref"]),
-    name: String(row["name"]),
-  }));
-}
+): Promise<StoredFileWrite[]> =>
+  fileWrites.list(db, sql`created_at < ${before} AND id > ${afterId}`, { order: "id", limit });

@@ -3,6 +3,7 @@ import type { AccountId, DocumentId } from "../ids.ts";
 import { now, optional, text, textId } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
+import { documents } from "./documents.ts";
 
 const topics = defineTable("vault_topics", {
   id: text(),
@@ -82,5 +83,5 @@ export async function setDocumentTopics(
       documentId,
       topicId,
     );
-  await tx.run("UPDATE vault_documents SET updated_at = ? WHERE id = ?", tx.now, documentId);
+  await documents.update(tx, { id: documentId }, { updatedAt: tx.now });
 }

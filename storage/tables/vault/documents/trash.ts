@@ -1,16 +1,14 @@
 // Documents in the trash.
-import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { sql } from "../../condition.ts";
 import type { Window } from "../../table.ts";
-import { type AccountId, type DocumentId, toAccountId, toDocumentId } from "../ids.ts";
-import { documentColumns, toDocument, type VaultDocument } from "./documents.ts";
+import type { AccountId, DocumentId } from "../ids.ts";
+import { documents, type VaultDocument } from "./documents.ts";
 
 /** A document in the trash. `bytes` is its size with that of its versions. */
-export interface TrashedDocument {
-  readonly id: DocumentId;
-  readonly userId: AccountId;
-  readonly filename: string;
+export type TrashedDocument = Pick<VaultDocument, "id" | "userId" | "filename"> & {
   readonly bytes: number;
-}
+};
 
 /** The size of a document in the vault's own storage, with its versions. */
 const BYTES = `(document.size_bytes + (SELECT CAST(COALESCE(sum(version.size_bytes), 0) AS BIGINT)
@@ -21,54 +19,39 @@ const BYTES = `(document.size_bytes + (SELECT CAST(COALESCE(sum(version.size_byt
  * exist or is in the trash already.
  */
 export async function trashDocument(tx: Transaction, id: DocumentId): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE vault_documents SET trashed_at = ?, semantic_index_status = 'none' WHERE id = ? AND trashed_at IS NULL`,
-    tx.now,
-    id,
-  );
-  if (changes === 0) return false;
+  const changes = { trashedAt: tx.now, semanticIndexStatus: "none" } as const;
+  if ((await documents.update(tx, { id, trashedAt: undefined }, changes)) === 0) return false;
   await tx.run("DELETE FROM vault_search_entries WHERE document_id = ?", id);
   return true;
 }
 
 /** Takes a document out of the trash, to be processed again. Returns false when it is not in the trash. */
 export async function untrashDocument(tx: Transaction, id: DocumentId): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE vault_documents SET trashed_at = NULL, status = 'pending', status_reason = NULL, updated_at = ?
-     WHERE id = ? AND trashed_at IS NOT NULL`,
-    tx.now,
-    id,
-  );
-  return changes > 0;
+  const changes = {
+    trashedAt: undefined,
+    status: "pending",
+    statusReason: undefined,
+    updatedAt: tx.now,
+  } as const;
+  return (await documents.update(tx, sql`id = ${id} AND trashed_at IS NOT NULL`, changes)) > 0;
 }
 
 /** Returns a document that is in the trash. Does not check its owner. */
-export async function findTrashed(db: Queries, id: DocumentId): Promise<VaultDocument | undefined> {
-  const row = await db.get(
-    `SELECT ${documentColumns} FROM vault_documents AS document WHERE id = ? AND trashed_at IS NOT NULL`,
-    id,
-  );
-  return row && toDocument(row);
-}
+export const findTrashed = (db: Queries, id: DocumentId): Promise<VaultDocument | undefined> =>
+  documents.find(db, sql`id = ${id} AND trashed_at IS NOT NULL`);
 
 /** Returns one page of a user's trash, last deleted first, and the number of all its documents. */
 export async function listTrashed(
   db: Queries,
   userId: AccountId,
   { limit, offset }: Window,
-): Promise<{ readonly documents: VaultDocument[]; readonly total: number }> {
-  const rows = await db.all(
-    `SELECT ${documentColumns} FROM vault_documents AS document WHERE user_id = ? AND trashed_at IS NOT NULL
-     ORDER BY trashed_at DESC, id DESC LIMIT ? OFFSET ?`,
-    userId,
-    limit,
-    offset,
+): Promise<{ readonly documents: readonly VaultDocument[]; readonly total: number }> {
+  const { records, total } = await documents.page(
+    db,
+    sql`user_id = ${userId} AND trashed_at IS NOT NULL`,
+    { limit, offset, order: "trashed_at DESC, id DESC" },
   );
-  const count = await db.get<{ total: number }>(
-    "SELECT count(*) AS total FROM vault_documents WHERE user_id = ? AND trashed_at IS NOT NULL",
-    userId,
-  );
-  return { documents: rows.map(toDocument), total: Number(count?.total ?? 0) };
+  return { documents: records, total };
 }
 
 /** Returns the size of a document with its versions, in the trash or not. */
@@ -77,7 +60,7 @@ export async function sumDocumentBytes(db: Queries, id: DocumentId): Promise<num
     `SELECT ${BYTES} AS bytes FROM vault_documents AS document WHERE id = ?`,
     id,
   );
-  return Number(row?.bytes ?? 0);
+  return row?.bytes ?? 0;
 }
 
 /** Returns the size of a user's trash. */
@@ -87,53 +70,36 @@ export async function sumTrashedBytes(db: Queries, userId: AccountId): Promise<n
      WHERE user_id = ? AND trashed_at IS NOT NULL`,
     userId,
   );
-  return Number(row?.bytes ?? 0);
+  return row?.bytes ?? 0;
 }
 
 /** Returns up to `limit` documents of a user's trash, first deleted first. */
-export async function listOldestTrashed(
+export const listOldestTrashed = (
   db: Queries,
   userId: AccountId,
   limit: number,
-): Promise<TrashedDocument[]> {
-  const rows = await db.all(
-    `SELECT id, user_id, filename, ${BYTES} AS bytes FROM vault_documents AS document
-     WHERE user_id = ? AND trashed_at IS NOT NULL ORDER BY trashed_at, id LIMIT ?`,
+): Promise<TrashedDocument[]> =>
+  db.all<TrashedDocument>(
+    `${TRASHED} WHERE user_id = ? AND trashed_at IS NOT NULL ORDER BY trashed_at, id LIMIT ?`,
     userId,
     limit,
   );
-  return rows.map(toTrashed);
-}
 
 /** Returns up to `limit` documents of all users that were put into the trash before a moment. */
-export async function listTrashedBefore(
+export const listTrashedBefore = (
   db: Queries,
   before: number,
   limit: number,
-): Promise<TrashedDocument[]> {
-  const rows = await db.all(
-    `SELECT id, user_id, filename, ${BYTES} AS bytes FROM vault_documents AS document
-     WHERE trashed_at IS NOT NULL AND trashed_at < ? ORDER BY trashed_at, id LIMIT ?`,
+): Promise<TrashedDocument[]> =>
+  db.all<TrashedDocument>(
+    `${TRASHED} WHERE trashed_at IS NOT NULL AND trashed_at < ? ORDER BY trashed_at, id LIMIT ?`,
     before,
     limit,
   );
-  return rows.map(toTrashed);
-}
+
+const TRASHED = `SELECT id, user_id AS "userId", filename, ${BYTES} AS bytes FROM vault_documents AS document`;
 
 /** Deletes a document that is in the trash, with its versions. Returns false when it is not there, or was restored. */
 export async function deleteTrashed(tx: Transaction, id: DocumentId): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM vault_documents WHERE id = ? AND trashed_at IS NOT NULL",
-    id,
-  );
-  return changes > 0;
-}
-
-function toTrashed(row: Row): TrashedDocument {
-  return {
-    id: toDocumentId(row["id"]),
-    userId: toAccountId(row["user_id"]),
-    filename: String(row["filename"]),
-    bytes: Number(row["bytes"]),
-  };
+  return (await documents.delete(tx, sql`id = ${id} AND trashed_at IS NOT NULL`)) > 0;
 }

@@ -3,7 +3,7 @@ import { integer, text, textId } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import type { DocumentId } from "../ids.ts";
-import type { VaultDocument } from "./documents.ts";
+import { documents, INTERNAL_BACKEND, type VaultDocument } from "./documents.ts";
 
 const versions = defineTable("vault_document_versions", {
   documentId: textId<DocumentId>(),
@@ -72,18 +72,19 @@ export async function keepVersion(tx: Transaction, document: VaultDocument): Pro
 export async function putContent(
   tx: Transaction,
   id: DocumentId,
-  { contentType, sizeBytes, sha256 }: NewContent,
+  content: NewContent,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE vault_documents SET content_type = ?, size_bytes = ?, sha256 = ?, version = version + 1, content_at = ?,
-       status = 'pending', status_reason = NULL, updated_at = ?
-     WHERE id = ? AND storage_backend = 'internal'`,
-    contentType,
-    sizeBytes,
-    sha256,
-    tx.now,
-    tx.now,
-    id,
+  await documents.update(
+    tx,
+    { id, storageBackend: INTERNAL_BACKEND },
+    {
+      ...content,
+      version: sql`version + 1`,
+      contentAt: tx.now,
+      status: "pending",
+      statusReason: undefined,
+      updatedAt: tx.now,
+    },
   );
 }
 

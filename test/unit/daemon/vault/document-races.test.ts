@@ -81,7 +81,7 @@ test("a document that is renamed, and whose topic is deleted, while it is read i
   const total = async (words: string) =>
     (await searchEntries(db, parseQuery(words), { userId: mira }, { limit: 5, offset: 0 })).total;
   expect([await total("old"), await total("new"), await total("words")]).toEqual([0, 1, 1]);
-  expect(await findDocument(db, id)).toMatchObject({ status: "ready", classification: undefined });
+  expect(await findDocument(db, id)).toMatchObject({ status: "ready", classifiedTopic: undefined });
   await process("kept", async () => undefined);
   expect((await listTopicsOfDocuments(db, [id])).get(id)).toEqual(["kept"]);
 });

@@ -210,18 +210,18 @@ test("a file that a crash left without a document is deleted by the reconciliati
     dialect: db.dialect,
     transaction: (work) =>
       db.transaction(async (tx) => {
-        const run: typeof tx.run = (sql, ...values) => {
+        const get: typeof tx.get = (sql, ...values) => {
           if (isCrashed && sql.includes("INSERT INTO vault_documents"))
             throw new StorageError("full", "no room");
-          return tx.run(sql, ...values);
+          return tx.get(sql, ...values);
         };
         return work({
           ...tx,
           dialect: tx.dialect,
           now: tx.now,
-          get: tx.get.bind(tx),
+          get,
           all: tx.all.bind(tx),
-          run,
+          run: tx.run.bind(tx),
         });
       }),
   });
