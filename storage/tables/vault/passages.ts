@@ -1,6 +1,6 @@
 // Passages of searchable texts with their embeddings: the semantic index.
 import type { Queries, Transaction } from "../../engine/database.ts";
-import { bytes, generated, id, integer, named, text, textId, unread } from "../columns.ts";
+import { bytes, generated, id } from "../columns.ts";
 import { sql } from "../condition.ts";
 import { defineTable, type RecordOf } from "../table.ts";
 import { documents, type SemanticIndexStatus } from "./documents/documents.ts";
@@ -11,12 +11,6 @@ import type { AccountId, DocumentId } from "./ids.ts";
 const stored = defineTable("vault_search_passages", {
   id: generated(id<number>()),
   entryId: id<number>(),
-  userId: unread(textId<AccountId>()),
-  /** UTF-16 offsets in the body. */
-  start: named("start_offset", unread(integer())),
-  end: named("end_offset", unread(integer())),
-  model: unread(text()),
-  /** 32-bit floats, little-endian, of length one. */
   embedding: bytes(),
 });
 /** A passage as a search compares it. */
@@ -83,7 +77,17 @@ export async function replacePassages(
   );
   if (now?.changed_at !== changedAt) return false;
   await stored.delete(tx, { entryId });
-  for (const passage of passages) await stored.insert(tx, { ...passage, entryId, userId, model });
+  for (const { start, end, embedding } of passages)
+    await tx.run(
+      `INSERT INTO vault_search_passages (entry_id, user_id, start_offset, end_offset, model, embedding)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      entryId,
+      userId,
+      start,
+      end,
+      model,
+      embedding,
+    );
   return true;
 }
 
@@ -122,7 +126,9 @@ export async function listIndexStates(
   model: string,
   { afterId, limit }: { readonly afterId: number; readonly limit: number },
 ): Promise<IndexState[]> {
-  const rows = await db.all(
+  const rows = await db.all<
+    SourceRow & { readonly id: number; readonly is_current: number; readonly has_passages: number }
+  >(
     `SELECT entry.id, entry.document_id, entry.item_id,
        CASE WHEN EXISTS (SELECT 1 FROM vault_search_passages AS passage
          WHERE passage.entry_id = entry.id AND passage.model = ?) THEN 1 ELSE 0 END AS is_current,
@@ -134,13 +140,10 @@ export async function listIndexStates(
     limit,
   );
   return rows.map((row) => ({
-    entryId: Number(row["id"]),
-    source:
-      row["document_id"] === null
-        ? { itemId: String(row["item_id"]) }
-        : { documentId: toDocumentId(row["document_id"]) },
-    isCurrent: Number(row["is_current"]) === 1,
-    hasPassages: Number(row["has_passages"]) === 1,
+    entryId: row.id,
+    source: toSource(row),
+    isCurrent: row.is_current === 1,
+    hasPassages: row.has_passages === 1,
   }));
 }
 
@@ -172,7 +175,7 @@ export async function findPassageTexts(
   >
 > {
   if (ids.length === 0) return new Map();
-  const rows = await db.all<Row>(
+  const rows = await db.all<PassageRow>(
     `SELECT passage.id, entry.document_id, entry.item_id, entry.title, entry.body, passage.start_offset, passage.end_offset
      FROM vault_search_passages AS passage JOIN vault_search_entries AS entry ON entry.id = passage.entry_id
      WHERE passage.id IN (${ids.map(() => "?").join(", ")})`,
@@ -180,22 +183,34 @@ export async function findPassageTexts(
   );
   return new Map(
     rows.map((row) => {
-      const start = Number(row["start_offset"]);
-      const end = Math.min(Number(row["end_offset"]), start + charactersMax);
+      const end = Math.min(row.end_offset, row.start_offset + charactersMax);
       return [
-        Number(row["id"]),
+        row.id,
         {
-          source:
-            row["document_id"] === null
-              ? { itemId: String(row["item_id"]) }
-              : { documentId: toDocumentId(row["document_id"]) },
-          title: String(row["title"]),
+          source: toSource(row),
+          title: row.title,
           // Offsets are UTF-16 units, which SQL does not count.
-          text: String(row["body"]).slice(start, end).toWellFormed(),
+          text: row.body.slice(row.start_offset, end).toWellFormed(),
         },
       ];
     }),
   );
+}
+
+type SourceRow =
+  | { readonly document_id: DocumentId }
+  | { readonly document_id: null; readonly item_id: string };
+
+type PassageRow = SourceRow & {
+  readonly id: number;
+  readonly title: string;
+  readonly body: string;
+  readonly start_offset: number;
+  readonly end_offset: number;
+};
+
+function toSource(row: SourceRow): IndexSource {
+  return row.document_id === null ? { itemId: row.item_id } : { documentId: row.document_id };
 }
 
 function toColumn(source: IndexSource): readonly ["document_id" | "item_id", string] {
