@@ -35,6 +35,8 @@ const ERROR_CHARACTERS_MAX = 500;
 /** How many times in a row the work of a schedule is repeated at once after the process died. */
 const INTERRUPTIONS_MAX = 3;
 
+export type JobRunner = ReturnType<typeof createJobRunner>;
+
 /** Runs claimed jobs and records how they end. Leaves a job alone when another process has claimed it meanwhile. */
 export function createJobRunner(options: JobRunnerOptions) {
   const { db, clock, random, log, owner, abandonMs = 60_000 } = options;

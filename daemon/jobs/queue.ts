@@ -2,22 +2,20 @@
 // Features register their kinds (job-kind.ts); composition/compose.ts starts and stops the queue.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Database, Transaction } from "../../storage/engine/database.ts";
-import { isConflict } from "../../storage/engine/database.ts";
+import { isConflict, isSerializationFailure } from "../../storage/engine/database.ts";
 import {
   claimJobs,
-  correctRunTimes,
   deleteJob,
   findJob,
   insertJob,
   type JobRecord,
   listDueTimes,
-  listLapsedClaims,
-  renewLeases,
   retryJob,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { withinMs } from "../utilities/within.ts";
 import { type JobKind, kindDefaults, type RegisteredKind } from "./job-kind.ts";
+import { createJobLeases, type RunningJob } from "./job-leases.ts";
 import { createJobRunner } from "./job-runner.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
@@ -45,6 +43,8 @@ export interface JobQueueOptions {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Milliseconds of a clock that nobody sets, from which `stalledMs` is measured; that of the process. */
+  readonly steadyClock?: () => number;
   /** From 0 up to 1, for the jitter of retries. */
   readonly random: () => number;
   readonly log: Log;
@@ -71,14 +71,6 @@ export type JobQueue = ReturnType<typeof createJobQueue>;
 /** Maximum length of a payload in characters of JSON: bytes belong in files. */
 export const PAYLOAD_CHARACTERS_MAX = 262_144;
 const COMMIT_MS = 50;
-/** Clocks of several daemons differ by less than this; a clock that goes back by more was set. */
-const CLOCKS_DIFFER_MS = 60_000;
-
-interface Running {
-  readonly job: JobRecord;
-  readonly abort: AbortController;
-  readonly ended: Promise<void>;
-}
 
 /**
  * Creates the persistent queue. A job runs at least once: when a process dies during a job, its lease expires and the job
@@ -86,10 +78,11 @@ interface Running {
  */
 export function createJobQueue(options: JobQueueOptions) {
   const { db, clock, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
+  const { steadyClock = () => performance.now() } = options;
   const runner = createJobRunner(options);
   const kinds = new Map<string, RegisteredKind>();
   let load: (kind: string) => Promise<void> = async () => undefined;
-  const running = new Map<number, Running>();
+  const running = new Map<number, RunningJob>();
   const turns = new Map<string, Turns>();
   // A transaction's callback must not use the database itself. Calls started inside the callback would count as part of
   // it.
@@ -99,9 +92,12 @@ export function createJobQueue(options: JobQueueOptions) {
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let hasEnqueued = false;
-  let leasesCheckedAt = clock();
-  let lookedAt = clock();
+  let lookedAt = steadyClock();
   let isFailing = false;
+  const leases = createJobLeases({
+    ...{ db, clock, log, owner, leaseMs },
+    ...{ runner, running, findKind },
+  });
 
   const enqueue: Enqueue = async (tx, job) => {
     if (JSON.stringify(job.payload ?? null).length > PAYLOAD_CHARACTERS_MAX) {
@@ -142,15 +138,25 @@ export function createJobQueue(options: JobQueueOptions) {
     let waitMs = pollMs;
     try {
       waitMs = await claimAll();
-      if (isFailing) log.info({ stalled_ms: clock() - lookedAt }, "claims jobs again");
+      if (isFailing)
+        log.info({ stalled_ms: Math.round(steadyClock() - lookedAt) }, "claims jobs again");
       isFailing = false;
-      lookedAt = clock();
+      lookedAt = steadyClock();
     } catch (error) {
-      // Logged once: the database may be away for hours.
-      if (!isFailing) log.error({ err: error }, "failed to claim jobs, will retry");
-      isFailing = true;
+      noteFailure(error);
     }
     if (state === "started") timer = setTimeout(wake, waitMs).unref();
+  }
+
+  function noteFailure(error: unknown): void {
+    if (isSerializationFailure(error)) {
+      // Other daemons wrote at the same time at each attempt: the next look is one more.
+      log.debug({ err: error }, "lost the claim of jobs to other daemons, will retry");
+      return;
+    }
+    // Logged once: the database may be away for hours.
+    if (!isFailing) log.error({ err: error }, "failed to claim jobs, will retry");
+    isFailing = true;
   }
 
   /** Returns the milliseconds until the next look. */
@@ -161,7 +167,7 @@ export function createJobQueue(options: JobQueueOptions) {
       // With one writer, an empty write waits until the transaction that enqueued has committed.
       await db.transaction(async () => undefined);
     }
-    await keepLeases();
+    await leases.keep();
     const nextAt = await claimDue();
     // With several writers that transaction may commit a little later.
     const most = afterEnqueue && db.dialect === "postgres" ? COMMIT_MS : pollMs;
@@ -245,45 +251,6 @@ export function createJobQueue(options: JobQueueOptions) {
     running.set(job.id, { job, abort, ended });
   }
 
-  /** Renews the leases of the running jobs and reclaims expired ones, several times per lease. */
-  async function keepLeases(): Promise<void> {
-    const now = clock();
-    if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) return;
-    if (now < leasesCheckedAt - CLOCKS_DIFFER_MS) await correctTimes();
-    await renew(now);
-    await recover(now);
-    leasesCheckedAt = now;
-  }
-
-  /**
-   * Renews the leases of the jobs that run here. A job whose end could not be recorded is not one of them: its lease expires
-   * and it is retried. Aborts a job that another process has reclaimed, which happens when this one stood still.
-   */
-  async function renew(now: number): Promise<void> {
-    const held = [...running.values()];
-    if (held.length === 0) return;
-    const ids = held.map(({ job }) => job.id);
-    const renewed = await renewLeases(db, { owner, ids, leasedUntil: now + leaseMs });
-    for (const { job, abort } of held) {
-      if (renewed.has(job.id) || !running.has(job.id)) continue;
-      log.warn({ job_id: job.id, job_kind: job.kind }, "lost the lease of a running job");
-      abort.abort();
-    }
-  }
-
-  /** Brings jobs nearer that wait for the time of a clock that was ahead: their schedules would never run again. */
-  async function correctTimes(): Promise<void> {
-    const corrected = await db.transaction((tx) => correctRunTimes(tx, tx.now + CLOCKS_DIFFER_MS));
-    if (corrected > 0) log.warn({ jobs: corrected }, "the clock was set back: jobs run earlier");
-  }
-
-  async function recover(until: number): Promise<void> {
-    const longest = clock() + leaseMs + CLOCKS_DIFFER_MS;
-    for (const claimed of await listLapsedClaims(db, until, longest)) {
-      await runner.reclaim(claimed, await findKind(claimed.kind));
-    }
-  }
-
   function countRunning(kind: string): number {
     return running
       .values()
@@ -318,17 +285,17 @@ export function createJobQueue(options: JobQueueOptions) {
     },
     /** Starts running jobs, beginning with those that a crash interrupted. */
     async start(): Promise<void> {
-      await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
-      await correctTimes();
+      await leases.recover(alone ? Number.MAX_SAFE_INTEGER : clock());
+      await leases.correctTimes();
       state = "started";
-      lookedAt = clock();
+      lookedAt = steadyClock();
       wake();
     },
     /**
      * Returns the milliseconds since this process last looked for due jobs with success; 0 while it is not started. It looks
      * once a second or more often, so a large number means that no job can start.
      */
-    stalledMs: (): number => (state === "started" ? Math.max(0, clock() - lookedAt) : 0),
+    stalledMs: (): number => (state === "started" ? Math.round(steadyClock() - lookedAt) : 0),
     /** Makes a waiting or dead job due now. `record` writes records of the change in its transaction. */
     async retry(id: number, record: RecordChange): Promise<JobChange | "superseded"> {
       try {
@@ -366,7 +333,7 @@ export function createJobQueue(options: JobQueueOptions) {
      */
     async runDue(): Promise<number> {
       let ran = 0;
-      await recover(clock());
+      await leases.recover(clock());
       for (;;) {
         await claimDue();
         const batch = [...running.values()];

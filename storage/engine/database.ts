@@ -101,3 +101,13 @@ export class StorageError extends Error {
 export function isConflict(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === "conflict";
 }
+
+/**
+ * Returns whether a transaction of PostgreSQL lost against other ones (serialization failure or deadlock). The engine has retried
+ * it; the same call may succeed later.
+ */
+export function isSerializationFailure(error: unknown): boolean {
+  if (!(error instanceof StorageError) || !(error.cause instanceof Error)) return false;
+  const state: unknown = Reflect.get(error.cause, "code");
+  return state === "40001" || state === "40P01";
+}

@@ -33,13 +33,6 @@ export function toPostgresStorageError(
   });
 }
 
-/** Returns whether the transaction lost against another one (serialization failure or deadlock) and may be retried. */
-export function isSerializationFailure(error: unknown): boolean {
-  if (!(error instanceof StorageError)) return false;
-  const state = toFields(error.cause).code;
-  return state === "40001" || state === "40P01";
-}
-
 /** Returns whether the connection is lost: the network failed, or the server closed it. */
 export function hasLostConnection(error: unknown): boolean {
   if (!(error instanceof StorageError) || error.cause === undefined) return false;

@@ -1,12 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { StorageError } from "./database.ts";
+import { isSerializationFailure, StorageError } from "./database.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
-import {
-  isSerializationFailure,
-  hasLostConnection,
-  toPostgresStorageError,
-} from "./postgres-errors.ts";
+import { hasLostConnection, toPostgresStorageError } from "./postgres-errors.ts";
 import type { UniqueIndexes } from "./postgres-errors.ts";
 import { CONNECTIONS_MAX, createPool, toServerName } from "./postgres-pool.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
@@ -45,8 +41,8 @@ const WRITERS_MAX = CONNECTIONS_MAX - 3;
 /** Retries after a serialization failure before the call fails with `busy`. */
 const RETRIES_MAX = 20;
 /**
- * Retries of a transaction beside others; further retries run alone, because a long transaction may lose against
- * short ones every time.
+ * Retries of a call beside others; further retries run alone, because a long transaction, or a statement about a whole table, may
+ * lose against short ones every time.
  */
 const RETRIES_BESIDE_OTHERS = 5;
 const RETRY_DELAY_MS = 5;
@@ -111,12 +107,24 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     return running.during(use);
   }
 
+  /** Runs `work`, with `isAlone` while the transactions of all daemons wait. */
+  const aloneIf = <T>(isAlone: boolean, work: () => Promise<T>): Promise<T> =>
+    isAlone && pool.isSingle !== true
+      ? withClient((client) => whileOthersWait(client, work))
+      : work();
+
   const queriesOn = (client: PostgresClient): Queries =>
     createQueries(client, numbered, uniqueIndexes);
   const read = <T>(use: (queries: Queries) => Promise<T>): Promise<T> =>
-    guarded(() => untilDone(() => withClient((client) => use(queriesOn(client)))));
+    guarded(() =>
+      untilDone((isAlone) =>
+        aloneIf(isAlone, () => withClient((client) => use(queriesOn(client)))),
+      ),
+    );
   const write = <T>(use: (client: PostgresClient) => Promise<T>): Promise<T> =>
-    guarded(() => untilDone(() => withWriter(() => withClient(use))));
+    guarded(() =>
+      untilDone((isAlone) => withWriter(() => aloneIf(isAlone, () => withClient(use)))),
+    );
   const transact = <T>(work: (tx: Transaction) => Promise<T>, isAlone: boolean): Promise<T> =>
     withClient((client) =>
       inTransaction(
@@ -151,11 +159,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       guarded(() =>
         untilDone((isAlone) =>
           // The permit comes before the lock: writers that wait for the lock hold permits.
-          withWriter(() =>
-            isAlone && pool.isSingle !== true
-              ? withClient((client) => whileOthersWait(client, () => transact(work, true)))
-              : transact(work, false),
-          ),
+          withWriter(() => aloneIf(isAlone, () => transact(work, isAlone))),
         ),
       ),
     async whileMigrating(work) {

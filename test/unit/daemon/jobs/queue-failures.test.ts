@@ -29,8 +29,8 @@ function makeQueue(db: Database, changes: Partial<JobQueueOptions> = {}) {
     child: () => log,
     isLevelEnabled: () => true,
   };
-  const owned = { db, clock, random: () => 0, log, owner: "a", alone: true, pollMs: 2 };
-  const queue = createJobQueue({ ...owned, ...changes });
+  const owned = { db, clock, steadyClock: clock, random: () => 0, log, owner: "a", alone: true };
+  const queue = createJobQueue({ ...owned, pollMs: 2, ...changes });
   onTestFinished(() => queue.stop(1));
   return { queue, logged };
 }
@@ -100,6 +100,40 @@ test.each([
   await vi.waitFor(() => expect(ran.filter((name) => name === "tick")).toHaveLength(2), {
     timeout: 60_000,
   });
+});
+
+test("a claim that loses against the writes of other daemons is tried again, without an error", async () => {
+  const real = await openTestDatabase({ clock });
+  onTestFinished(() => real.close());
+  const lost = new StorageError("busy", "could not serialize access (SQLSTATE 40001)", {
+    cause: Object.assign(new Error("could not serialize access"), { code: "40001" }),
+  });
+  let losses = 0;
+  const db: Database = {
+    ...real,
+    all: (sql, ...values) =>
+      losses > 0 && losses-- > 0 ? Promise.reject(lost) : real.all(sql, ...values),
+  };
+  const made = makeQueue(db);
+  const ran: string[] = [];
+  made.queue.register({ kind: "test", run: async () => void ran.push("job") });
+  await made.queue.start();
+  losses = 2;
+  await enqueue(made, real);
+  await vi.waitFor(() => expect(ran).toEqual(["job"]), { timeout: 60_000 });
+  expect(losses).toBe(0);
+  expect(new Set(made.logged)).toEqual(
+    new Set(["lost the claim of jobs to other daemons, will retry"]),
+  );
+});
+
+test("a daemon is not stalled when its clock is set forward", async () => {
+  const db = await openTestDatabase({ clock });
+  onTestFinished(() => db.close());
+  const { queue } = makeQueue(db, { steadyClock: () => 5_000, pollMs: 60_000 });
+  await queue.start();
+  now += 3_600_000;
+  expect(queue.stalledMs()).toBe(0);
 });
 
 test("a job whose end could not be recorded is retried when its lease has expired", async () => {

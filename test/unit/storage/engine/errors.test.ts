@@ -1,8 +1,7 @@
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { StorageError } from "../../../../storage/engine/database.ts";
+import { isSerializationFailure, StorageError } from "../../../../storage/engine/database.ts";
 import {
-  isSerializationFailure,
   hasLostConnection,
   toPostgresStorageError,
 } from "../../../../storage/engine/postgres-errors.ts";

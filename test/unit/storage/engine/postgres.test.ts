@@ -5,13 +5,13 @@ import type { PostgresPool } from "../../../../storage/engine/postgres-pool.ts";
 /** A server that answers every statement with no rows, unless `refuse` has an error for it. */
 function createFakeServer(
   refuse: (text: string, times: number) => string | undefined,
-  encoding = "UTF8",
+  { encoding = "UTF8", isSingle = true } = {},
 ) {
   const log: string[] = [];
   const discarded: boolean[] = [];
   const times = new Map<string, number>();
   const pool: PostgresPool = {
-    isSingle: true,
+    isSingle,
     connect: async () => ({
       async query(text) {
         if (text.includes("pg_index")) return { rows: [], changes: 0 };
@@ -81,6 +81,28 @@ describe("a transaction with a serialization failure", () => {
     expect(result).toEqual({ changes: 1 });
   });
 
+  test("a statement that loses again and again runs while the transactions of all daemons wait", async () => {
+    const server = createFakeServer(
+      (text, times) => (["read", "write"].includes(text) && times < 7 ? "40001" : undefined),
+      { isSingle: false },
+    );
+    const db = await openPostgres({ url: server.pool, clock: () => 5 });
+    await db.get("read");
+    await db.run("write");
+    const whileOthersWait = (statement: string) => [
+      "BEGIN ISOLATION LEVEL READ COMMITTED",
+      "SELECT pg_advisory_xact_lock($1)",
+      statement,
+      "COMMIT",
+    ];
+    expect(server.log).toEqual([
+      ...Array.from({ length: 6 }, () => "read"),
+      ...whileOthersWait("read"),
+      ...Array.from({ length: 6 }, () => "write"),
+      ...whileOthersWait("write"),
+    ]);
+  });
+
   test("fails as busy when it always has to", async () => {
     const server = createFakeServer((text) =>
       text === "UPDATE t SET n = 1" ? "40001" : undefined,
@@ -117,7 +139,7 @@ describe("a connection", () => {
 });
 
 test("a database that cannot store every text is refused", async () => {
-  const server = createFakeServer(() => undefined, "LATIN1");
+  const server = createFakeServer(() => undefined, { encoding: "LATIN1" });
   const refused = openPostgres({ url: server.pool, clock: () => 5 });
   await expect(refused).rejects.toThrow("create the database with ENCODING 'UTF8'");
   expect(server.log).toEqual(["end"]);

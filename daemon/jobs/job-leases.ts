@@ -1,0 +1,83 @@
+import type { Database } from "../../storage/engine/database.ts";
+import {
+  correctRunTimes,
+  type JobRecord,
+  listLapsedClaims,
+  renewLeases,
+} from "../../storage/tables/common/jobs.ts";
+import type { Log } from "../utilities/logging.ts";
+import type { RegisteredKind } from "./job-kind.ts";
+import type { JobRunner } from "./job-runner.ts";
+
+/** Clocks of several daemons differ by less than this; a clock that goes back by more was set. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** A job that runs in this process. */
+export interface RunningJob {
+  readonly job: JobRecord;
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export interface JobLeasesDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly log: Log;
+  /** The owner of this process's leases. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly runner: Pick<JobRunner, "reclaim">;
+  /** The jobs that run in this process, by id. */
+  readonly running: ReadonlyMap<number, RunningJob>;
+  readonly findKind: (name: string) => Promise<RegisteredKind | undefined>;
+}
+
+/** Renews the leases of the jobs that run in this process, and reclaims the jobs of processes that died. */
+export function createJobLeases(deps: JobLeasesDeps) {
+  const { db, clock, log, owner, leaseMs, running } = deps;
+  let checkedAt = clock();
+
+  /**
+   * Renews the leases of the jobs that run here. A job whose end could not be recorded is not one of them: its lease expires
+   * and it is retried. Aborts a job that another process has reclaimed, which happens when this one stood still.
+   */
+  async function renew(now: number): Promise<void> {
+    const held = [...running.values()];
+    if (held.length === 0) return;
+    const ids = held.map(({ job }) => job.id);
+    const renewed = await renewLeases(db, { owner, ids, leasedUntil: now + leaseMs });
+    for (const { job, abort } of held) {
+      if (renewed.has(job.id) || !running.has(job.id)) continue;
+      log.warn({ job_id: job.id, job_kind: job.kind }, "lost the lease of a running job");
+      abort.abort();
+    }
+  }
+
+  /** Brings jobs nearer that wait for the time of a clock that was ahead: their schedules would never run again. */
+  async function correctTimes(): Promise<void> {
+    const corrected = await db.transaction((tx) => correctRunTimes(tx, tx.now + CLOCKS_DIFFER_MS));
+    if (corrected > 0) log.warn({ jobs: corrected }, "the clock was set back: jobs run earlier");
+  }
+
+  /** Reclaims the jobs whose leases expired at or before `until`. */
+  async function recover(until: number): Promise<void> {
+    const longest = clock() + leaseMs + CLOCKS_DIFFER_MS;
+    for (const claimed of await listLapsedClaims(db, until, longest))
+      await deps.runner.reclaim(claimed, await deps.findKind(claimed.kind));
+  }
+
+  return {
+    correctTimes,
+    recover,
+    /** Renews the leases of the running jobs and reclaims expired ones, several times per lease. */
+    async keep(): Promise<void> {
+      const now = clock();
+      if (now - checkedAt < leaseMs / 4 && now >= checkedAt) return;
+      if (now < checkedAt - CLOCKS_DIFFER_MS) await correctTimes();
+      await renew(now);
+      await recover(now);
+      checkedAt = now;
+    },
+  };
+}
