@@ -6,7 +6,6 @@ import { type ByteCache, createByteCache } from "../../storage/cache/byte-cache.
 import type { ProviderDeps, ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { identifyDirectory } from "../../storage/data-directory.ts";
-import { createLocks } from "../../storage/locks.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import { createPartFiles } from "../../storage/part-files.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
@@ -29,6 +28,7 @@ import { createVaultAnalysis } from "../vault/analysis/analysis.feature.ts";
 import { createProcessingRequest } from "../vault/analysis/document-processing.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createCloudFeature } from "../vault/cloud/cloud.feature.ts";
+import { createSharedLocks } from "../vault/cloud/shared-locks.ts";
 import { createVaultDav } from "../vault/dav/dav.feature.ts";
 import { createVaultDocuments } from "../vault/documents/documents.feature.ts";
 import type { VaultFeature } from "../vault/feature.ts";
@@ -270,7 +270,7 @@ function toCacheFeature(cache: ByteCache, log: VaultDeps["log"]): VaultFeature {
 }
 
 async function createProviderDeps(
-  { input, stores }: VaultDeps,
+  { input, stores, db, log }: VaultDeps,
   own: Pick<ProviderDeps, "newId" | "guarded" | "direct">,
 ): Promise<ProviderDeps> {
   const { settings, clock } = input;
@@ -282,7 +282,7 @@ async function createProviderDeps(
     localRoots: settings.localRoots,
     ownFolders: [stores.directory.root],
     home: await identifyDirectory(stores.directory, randomUUID),
-    locks: createLocks(),
+    locks: createSharedLocks({ db, clock, newId: own.newId, log }),
   };
 }
 

@@ -192,8 +192,8 @@ export interface ProviderDeps {
   /** Connects to services that the administrator configured: the vendors' own, or their stand-ins. */
   readonly direct: Dispatcher;
   /**
-   * Locks across all connections of this daemon, for servers without such locks. The keys belong to the adapter; they
-   * begin with its type.
+   * Locks across all connections, for servers without such locks; `withLocks` excludes calls of other daemons too. The keys
+   * belong to the adapter; they begin with its type.
    */
   readonly locks: Locks;
 }

@@ -17,7 +17,8 @@ export function viaTemporaryName<T>(
   work: (temporary: string) => Promise<T>,
 ): Promise<T> {
   const temporary = toTemporaryName(name, deps);
-  return deps.locks.withLocks([toLockKey(temporary)], () => work(temporary));
+  // No other call has the name: the lock is a mark for the listings.
+  return deps.locks.withSharedLock(toLockKey(temporary), () => work(temporary));
 }
 
 /** Wraps a storage: its listings finish the two-step renames that an earlier run of this daemon left unfinished. */

@@ -29,7 +29,6 @@ import { createBytes, type BytesDeps } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
 import { createChanges, type ChangesDeps } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
-import { createNameLocks, type NameLocksDeps } from "./changes/name-locks.ts";
 import { createRelistJob } from "./changes/relist-job.ts";
 import { createReplacements, type ReplacementsDeps } from "./changes/replacements.service.ts";
 import { createUploads, type UploadsDeps } from "./changes/uploads.service.ts";
@@ -50,6 +49,7 @@ import {
   createResumableUploads,
   type ResumableUploadsDeps,
 } from "./resumable/resumable.service.ts";
+import { createNameLocks } from "./shared-locks.ts";
 import { trashRoutes } from "./trash/trash.routes.ts";
 import { createTrash } from "./trash/trash.service.ts";
 
@@ -64,7 +64,6 @@ export interface CloudDeps
     ChangesDeps,
     ConnectionsDeps,
     ListingsDeps,
-    NameLocksDeps,
     ReplacementsDeps,
     ResumableUploadsDeps,
     StoredFilesDeps,
@@ -88,7 +87,7 @@ export function createCloud(deps: CloudDeps) {
   const listings = createListings(deps, adapters);
   const recorder = createChangeRecorder(deps, listings, adapters);
   const bytes = createBytes(deps, adapters, items);
-  const newNames = createNameLocks(deps);
+  const newNames = createNameLocks(deps.providerDeps.locks);
   const changes = createChanges(deps, adapters, recorder, listings, newNames);
   const uploads = createUploads(deps, adapters, recorder);
   const replacements = createReplacements(deps, adapters, recorder);
@@ -105,7 +104,7 @@ export function createCloud(deps: CloudDeps) {
     uploads,
     replacements,
     batchUploads: createBatchUploads(
-      { log: deps.log, beginBatch },
+      { log: deps.log, beginBatch, newNames },
       adapters,
       uploads,
       replacements,

@@ -66,7 +66,7 @@ export function createSemanticSearch({
           "No AI provider with embeddings is active on this server. Search without semantic.",
           "no_embeddings",
         );
-      // One scan of a user at a time.
+      // One scan of a user at a time: a bound on the work of this daemon.
       return locks.withLocks([filter.userId], async () => {
         const embedded = await embedder.embed(model, [query]);
         const vector = embedded.kind === "embedded" ? embedded.vectors[0] : undefined;

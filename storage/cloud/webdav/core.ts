@@ -101,7 +101,7 @@ export function createDavCore(input: {
         : { kind: "invalid_destination", reason: "not_a_folder" };
     },
 
-    /** Runs `work` while holding locks of these paths across all connections of this daemon. */
+    /** Runs `work` while holding locks of these paths across all connections. */
     withLocks: <T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T> =>
       deps.locks.withLocks(
         places.map((segments) => {

@@ -17,7 +17,8 @@ export function withTemporaryName<T>(
 ): Promise<T> {
   // Some servers hide or refuse names that begin with a dot.
   const name = `${probeResult["dot_names"] === false ? "" : "."}croft-${deps.home}-${deps.newId()}.tmp`;
-  return deps.locks.withLocks([toLockKey(name)], () => work(name));
+  // No other call has the name: the lock is a mark for the listings.
+  return deps.locks.withSharedLock(toLockKey(name), () => work(name));
 }
 
 export function isTemporaryName(name: string): boolean {

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { createLocks, createSemaphore } from "../../../../storage/locks.ts";
+import { createSemaphore } from "../../../../storage/locks.ts";
 import { describeIssue } from "../../../contract/issue-text.ts";
 import { folderRef, itemName, itemParams } from "../../../contract/vault/cloud/shapes.ts";
 import { AppError } from "../../../errors.ts";
@@ -8,6 +8,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { CloudReplacements, ReplaceResult } from "../changes/replacements.service.ts";
 import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
+import type { NameLocks } from "../shared-locks.ts";
 import {
   FILES_AT_ONCE,
   SMALL_BYTES,
@@ -55,26 +56,29 @@ type Send<Result> = (part: BatchPart, content: Buffer | Readable) => Promise<Res
 /**
  * Creates the service. Each file is an upload of its own, with its own record and audit. Small files are read into memory
  * and uploaded several at a time, which hides the latency of a provider; a larger one streams through while the parts behind
- * it wait. Files of one name in one folder are uploaded one after the other, because not every provider compares in one step.
+ * it wait. Files of one name in one folder are uploaded one after the other, those of other batches too, because not every
+ * provider compares in one step.
  */
 export function createBatchUploads(
-  { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
+  {
+    log,
+    beginBatch,
+    newNames,
+  }: { readonly log: Log; readonly beginBatch: BeginBatch; readonly newNames: NameLocks },
   adapters: Pick<Adapters, "own" | "open">,
   uploads: Pick<CloudUploads, "upload">,
   replacements: Pick<CloudReplacements, "replace">,
 ) {
   return {
     /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
-    begin(
+    begin: (
       caller: VaultCaller,
       connectionId: ConnectionId,
       parts: AsyncIterable<BatchPart>,
-    ): Promise<UploadBatch<UploadResult>> {
-      const names = createLocks();
-      return begin(caller, connectionId, parts, (part, content) =>
-        uploadOne(caller, connectionId, names, part, content),
-      );
-    },
+    ): Promise<UploadBatch<UploadResult>> =>
+      begin(caller, connectionId, parts, (part, content) =>
+        uploadOne(caller, connectionId, part, content),
+      ),
 
     /** The same for new bytes of files, each under the etag of the version that it replaces. */
     beginReplacing: (
@@ -164,7 +168,6 @@ export function createBatchUploads(
   async function uploadOne(
     caller: VaultCaller,
     connectionId: ConnectionId,
-    names: ReturnType<typeof createLocks>,
     part: BatchPart,
     content: Buffer | Readable,
   ): Promise<UploadResult | Refused> {
@@ -180,7 +183,7 @@ export function createBatchUploads(
       contentType: part.contentType,
       ...toSource(content),
     };
-    return names.withLocks([`${parent.data}/${name.data.toUpperCase()}`], () =>
+    return newNames.withName({ connectionId, parent: parent.data, name: name.data }, () =>
       uploads.upload(caller, connectionId, upload),
     );
   }

@@ -23,7 +23,7 @@ import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/i
 import type { CloudListings } from "../items/listings.service.ts";
 import { readIfMatch } from "./if-match.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
-import type { NameLocks } from "./name-locks.ts";
+import type { NameLocks } from "../shared-locks.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 export type CreateFolderResult =

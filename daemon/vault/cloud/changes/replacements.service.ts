@@ -5,7 +5,6 @@ import type { ProviderDeps } from "../../../../storage/cloud/provider.ts";
 import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import { replaceFile } from "../../../../storage/cloud/replacing.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
-import { createLocks } from "../../../../storage/locks.ts";
 import { spool } from "../../../../storage/spool.ts";
 import { findLiveItem } from "../../../../storage/tables/vault/items.ts";
 import { toMediaType } from "../../../contract/media-type.ts";
@@ -54,7 +53,7 @@ export function createReplacements(
   recorder: Pick<ChangeRecorder, "make">,
 ) {
   const { db, uploadBytesMax } = deps;
-  const locks = createLocks();
+  const { locks } = deps.providerDeps;
 
   return {
     /**
@@ -73,7 +72,7 @@ export function createReplacements(
         const { capabilities } = await adapters.open(connection);
         const id = place.item_id;
         // Two replacements of one file run one after the other: not every provider compares in one step.
-        return await locks.withLocks([`${connection.id}/${id}`], () =>
+        return await locks.withLocks([JSON.stringify(["replace", connection.id, id])], () =>
           unlessDeleted(db, connection, async (): Promise<ReplaceResult> => {
             const recorded = await findLiveItem(db, connection.id, id);
             if (recorded?.kind === "folder") return { kind: "unsupported", reason: "folder" };

@@ -11,7 +11,6 @@ import type {
 } from "../../../../storage/cloud/provider.ts";
 import { withRetries } from "../../../../storage/cloud/retrying.ts";
 import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
-import { createLocks } from "../../../../storage/locks.ts";
 import {
   findConnection,
   findConnectionById,
@@ -63,7 +62,8 @@ export function createAdapters(deps: AdaptersDeps, localFolders: Pick<LocalFolde
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
-  const locks = createLocks();
+  const { locks } = providerDeps;
+  const toKey = (id: ConnectionId) => `connection ${id}`;
   const refusals = createRefusals(providerDeps.clock);
 
   async function open(connection: Connection): Promise<CloudProvider> {
@@ -229,16 +229,19 @@ export function createAdapters(deps: AdaptersDeps, localFolders: Pick<LocalFolde
       if (entry !== undefined) await closeQuietly(entry.provider);
     },
 
-    /** Runs `work` while holding the connection's exclusive lock, so that changes of one connection run in order. */
+    /**
+     * Runs `work` while holding the connection's exclusive lock, so that changes of one connection run and are recorded in
+     * order, whichever daemon makes them.
+     */
     withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T> {
-      return locks.withLocks([connectionId], work);
+      return locks.withLocks([toKey(connectionId)], work);
     },
     /**
      * Runs `work` while holding the connection's shared lock: concurrently with other holders of it, but never with
-     * `withLock`.
+     * `withLock` of this daemon. A change by another one is noticed when `work` is recorded.
      */
     withSharedLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T> {
-      return locks.withSharedLock(connectionId, work);
+      return locks.withSharedLock(toKey(connectionId), work);
     },
 
     async close() {

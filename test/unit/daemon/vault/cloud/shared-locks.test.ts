@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createNameLocks } from "../../../../../daemon/vault/cloud/changes/name-locks.ts";
+import {
+  createNameLocks,
+  createSharedLocks,
+} from "../../../../../daemon/vault/cloud/shared-locks.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { takeLease } from "../../../../../storage/tables/common/leases.ts";
 import type { ConnectionId } from "../../../../../storage/tables/vault/ids.ts";
@@ -19,7 +22,8 @@ function startDaemon(id: string) {
   const warnings: unknown[] = [];
   const warn = (facts: unknown) => void warnings.push(facts);
   const log = { ...createTestLog([]), warn };
-  return { ...createNameLocks({ db, clock, newId: () => id, log }), warnings };
+  const locks = createSharedLocks({ db, clock, newId: () => id, log });
+  return { ...createNameLocks(locks), ...locks, warnings };
 }
 const folder = (name: string) => ({ connectionId: "c1" as ConnectionId, parent: "", name });
 const leases = () => db.all("SELECT name FROM leases");
@@ -61,6 +65,24 @@ test("a name is free again after work that failed, and when the lease of a daemo
   // It was no longer the lease of this daemon.
   expect(await leases()).toHaveLength(1);
   expect([one.warnings, other.warnings]).toEqual([[], []]);
+});
+
+test("calls of two daemons with the same locks, in whatever order, wait for each other and not for ever", async () => {
+  const [one, other] = [startDaemon("one"), startDaemon("other")];
+  let held = 0;
+  let most = 0;
+  const work = async () => {
+    most = Math.max(most, (held += 1));
+    await one.withLocks(["c"], async () => undefined);
+    held -= 1;
+  };
+  await Promise.all([
+    one.withLocks(["a", "b", "a"], work),
+    other.withLocks(["b", "a"], work),
+    one.withLocks(["b"], work),
+  ]);
+  expect(most).toBe(1);
+  expect(await db.all("SELECT name FROM leases WHERE owner IN ('one', 'other')")).toHaveLength(1);
 });
 
 test("a lease of a daemon whose clock was far ahead does not hold a name for ever", async () => {
