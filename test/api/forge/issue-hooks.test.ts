@@ -51,9 +51,7 @@ describe("issue events of webhooks", () => {
     await change({ state: "closed" });
     await change({ state: "open", assignees: [] });
     const told = await sent(6);
-    const byAction = new Map(
-      told.map((delivery) => [`${delivery.type} ${delivery.json.action}`, delivery.json]),
-    );
+    const byAction = new Map(told.map(({ type, json }) => [[type, json.action].join(" "), json]));
     // The order of deliveries is not guaranteed.
     expect([...byAction.keys()].toSorted()).toEqual([
       "issue_assign assigned",

@@ -93,12 +93,10 @@ test("two daemons change a connection, replace a file and upload files of one na
   const place = (item_id: string) => ({ connection_id: id, item_id });
   const daemons = [one, other];
 
-  const renamed = await Promise.all(
-    ["a", "b"].map((name, at) =>
-      daemons[at]?.cloud.changes.rename(mira, place(name), { new_name: `${name}2` }),
-    ),
-  );
-  expect(renamed.map((result) => result?.kind)).toEqual(["renamed", "renamed"]);
+  const rename = ({ cloud }: typeof one, name: string) =>
+    cloud.changes.rename(mira, place(name), { new_name: `${name}2` });
+  const renamed = await Promise.all([rename(one, "a"), rename(other, "b")]);
+  expect(renamed.map(({ kind }) => kind)).toEqual(["renamed", "renamed"]);
 
   const replaced = await Promise.all(
     daemons.map(({ cloud }, at) =>
