@@ -60,6 +60,7 @@ const readersMay: Readonly<Record<string, string>> = {
 const missing = new Set([
   "forge.pulls.reviews.get",
   "forge.pulls.reviews.comments",
+  "forge.pulls.reviews.lines",
   "forge.repos.git.notes.get",
   "forge.repos.import.get",
   "forge.repos.import.cancel",

@@ -118,7 +118,7 @@ export const entries: readonly Entry[] = [
       forge.getPull,
       forge.listIssueComments,
       forge.listReviews,
-      forge.listReviewLines,
+      forge.listPullReviewLines,
     ],
     output: resourceOf(forge.getPull, 200, {
       comment_list: { type: "array", items: { type: "object" } },
@@ -136,12 +136,7 @@ export const entries: readonly Entry[] = [
       if (!comments) return cli.output.resource(pull, pullLines);
       const { body: list } = await cli.client.call(forge.listIssueComments, { params });
       const { body: reviews } = await cli.client.call(forge.listReviews, { params });
-      const onLines: WireReviewLine[] = [];
-      for (const { id, comments_count: count } of reviews) {
-        if (count === 0) continue;
-        const path = { ...params, id: String(id) };
-        onLines.push(...(await cli.client.call(forge.listReviewLines, { params: path })).body);
-      }
+      const { body: onLines } = await cli.client.call(forge.listPullReviewLines, { params });
       const lines = [
         ...list.map(({ user, body }, at) => ({
           header: `comment ${at + 1}`,

@@ -1,5 +1,5 @@
 import type { WirePull } from "../../contract/forge/pulls/pulls.ts";
-import { reviewEndpoints, type WireReview } from "../../contract/forge/pulls/reviews.ts";
+import { reviewEndpoints } from "../../contract/forge/pulls/reviews.ts";
 import { toPath } from "../../pages/page.ts";
 import { Form } from "../../pages/form.tsx";
 import type { LineExtras } from "./diff.tsx";
@@ -22,9 +22,6 @@ import {
   toPlace,
 } from "./review-lines.tsx";
 import { readText, TextField } from "./texts.tsx";
-
-/** Pages of reviews whose comments the page of the changes shows, as far as it has room for them. */
-const REVIEW_PAGES = { max: 20, size: 50 };
 
 /** Side and number of a line: `R` after the change, `L` before it. */
 const toPosition = ({ before, after }: DiffLine) =>
@@ -53,17 +50,8 @@ export async function loadLines(
   context: ForgePageContext,
   { owner, repo, index }: PullParams,
 ): Promise<LineTalk["conversations"]> {
-  const { call } = context;
-  const params = { owner, repo, index };
-  const reviews: WireReview[] = [];
-  for (let page = 1; page <= REVIEW_PAGES.max; page += 1) {
-    const query = { page: String(page), limit: String(REVIEW_PAGES.size) };
-    const { body } = await call(reviewEndpoints.listReviews, { params, query });
-    reviews.push(...body.filter(({ comments_count: count }) => count > 0));
-    if (body.length < REVIEW_PAGES.size) break;
-  }
-  const found = await loadReviewLines(context, params, reviews);
-  const current = [...found.values()].flat().filter((line) => !line.outdated && line.line > 0);
+  const found = await loadReviewLines(context, { owner, repo, index }, { outdated: "false" });
+  const current = found.filter(({ line }) => line > 0);
   const lines = await renderLines(context, `${owner}/${repo}`, current);
   const conversations = [...Map.groupBy(lines, toPlace).values()];
   return Map.groupBy(conversations, ([first]) =>

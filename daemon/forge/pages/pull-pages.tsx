@@ -190,18 +190,16 @@ async function loadReviews(
       later.push((await call(reviewEndpoints.getReview, { params: path })).body);
     });
   }
-  const onPage = new Set(ids);
-  const found = await loadReviewLines(
-    context,
-    params,
-    [...first, ...later].filter(({ id }) => onPage.has(id)),
+  const onPage = [...new Set(ids)].join(",");
+  const found = onPage === "" ? [] : await loadReviewLines(context, params, { reviews: onPage });
+  const rendered = await renderLines(context, `${owner}/${repo}`, found);
+  const lines = Map.groupBy(rendered, ({ pull_request_review_id: id }) => id);
+  return new Map<number, ShownReview>(
+    [...first, ...later].map((review) => [
+      review.id,
+      { review, lines: lines.get(review.id) ?? [] },
+    ]),
   );
-  const shown = new Map<number, ShownReview>();
-  for (const review of [...first, ...later]) {
-    const lines = await renderLines(context, `${owner}/${repo}`, found.get(review.id) ?? []);
-    shown.set(review.id, { review, lines });
-  }
-  return shown;
 }
 
 function ReviewForm({ action, token }: { action: string; token: string }) {

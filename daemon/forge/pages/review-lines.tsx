@@ -25,29 +25,21 @@ export interface ShownReview {
 /** Most comments on lines of a page, and characters of them with their hunks. */
 const PAGE_MAX = { lines: 500, characters: 1_000_000 };
 
-/** Loads the comments on lines of reviews, by the ids of the reviews: the first ones, as far as a page has room for them. */
+/** Loads comments on lines of a pull request, oldest first: as many as a page has room for. */
 export async function loadReviewLines(
   { call }: ForgePageContext,
   params: { readonly owner: string; readonly repo: string; readonly index: string },
-  reviews: readonly WireReview[],
-): Promise<ReadonlyMap<number, readonly WireReviewLine[]>> {
-  const found = new Map<number, WireReviewLine[]>();
-  const left = { ...PAGE_MAX };
-  for (const { id, comments_count: count } of reviews) {
-    if (count === 0) continue;
-    if (left.lines <= 0 || left.characters <= 0) break;
-    const path = { ...params, id: String(id) };
-    const { body } = await call(reviewEndpoints.listReviewLines, { params: path });
-    const shown: WireReviewLine[] = [];
-    for (const line of body.slice(0, left.lines)) {
-      left.characters -= line.body.length + line.diff_hunk.length;
-      if (left.characters <= 0) break;
-      shown.push(line);
-    }
-    left.lines -= shown.length;
-    found.set(id, shown);
+  query: { readonly outdated?: string; readonly reviews?: string },
+): Promise<readonly WireReviewLine[]> {
+  const { body } = await call(reviewEndpoints.listPullReviewLines, { params, query });
+  const shown: WireReviewLine[] = [];
+  let left = PAGE_MAX.characters;
+  for (const line of body.slice(0, PAGE_MAX.lines)) {
+    left -= line.body.length + line.diff_hunk.length;
+    if (left <= 0) break;
+    shown.push(line);
   }
-  return found;
+  return shown;
 }
 
 /** Renders the texts of comments on lines. `home` is `owner/name`. */

@@ -23,6 +23,10 @@ export interface ReviewPath {
   readonly id: number;
 }
 
+/** Returns whose pending reviews a caller sees. */
+export const toViewer = (caller: ForgeCaller | undefined): UserId | "all" | undefined =>
+  caller?.user.isAdmin === true ? "all" : caller?.user.id;
+
 /** Finds a review. Refuses with `not_found`, also a pending review of another person unless the caller is a site administrator. */
 export async function openReview(
   db: Queries,

@@ -14,7 +14,9 @@ import {
   findCommentPlace,
   findReviewLine,
   insertReviewLine,
+  listPullLines,
   listReviewLines,
+  type PullLinesFilter,
   type ReviewLine,
   resolveReviewLine,
 } from "../../../storage/tables/forge/pulls/review-lines.ts";
@@ -38,7 +40,7 @@ import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { cutHunks, type DiffLine } from "./diff-hunk.ts";
-import { isOfficialReviewer, openReview, type ReviewPath } from "./review-access.ts";
+import { isOfficialReviewer, openReview, type ReviewPath, toViewer } from "./review-access.ts";
 
 /** A comment that a request makes on a line; one of the positions is above 0. */
 export interface NewLine {
@@ -142,6 +144,18 @@ export function createReviewLines({
     async list(opened: GrantedRepository, path: ReviewPath): Promise<ReviewLineDetails[]> {
       const { issue, review } = await openReview(db, opened, opened.grant.caller, path);
       return loadLines(opened, issue, await listReviewLines(db, review.id));
+    },
+
+    /** Returns the comments of the reviews of a pull request that the caller sees, as `list` does, and the count of all. */
+    async listOfPull(
+      opened: GrantedRepository,
+      index: number,
+      filter: Pick<PullLinesFilter, "isOutdated" | "reviewIds">,
+    ): Promise<{ readonly lines: readonly ReviewLineDetails[]; readonly total: number }> {
+      const { issue } = await openPull(db, opened, index);
+      const viewer = toViewer(opened.grant.caller);
+      const found = await listPullLines(db, { ...filter, issueId: issue.id, viewer });
+      return { lines: await loadLines(opened, issue, found.records), total: found.total };
     },
 
     /**

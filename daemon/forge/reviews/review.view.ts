@@ -1,10 +1,13 @@
-import type { BodyOf } from "../../contract/endpoint.ts";
+import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
 import type {
   reviewEndpoints,
   WireReview,
   WireReviewLine,
 } from "../../contract/forge/pulls/reviews.ts";
+import { toReviewId } from "../../../storage/tables/forge/ids.ts";
+import type { PullLinesFilter } from "../../../storage/tables/forge/pulls/review-lines.ts";
 import type { ReviewState } from "../../../storage/tables/forge/pulls/reviews.ts";
+import { toInteger } from "../../contract/forge/common.ts";
 import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import { toIssueUrl } from "../issues/issue.view.ts";
@@ -86,6 +89,19 @@ export function toNewReview(body: BodyOf<typeof reviewEndpoints.createReview>): 
     })),
   };
 }
+
+export const toFilter = ({
+  outdated,
+  reviews,
+}: QueryOf<typeof reviewEndpoints.listPullReviewLines>): Pick<
+  PullLinesFilter,
+  "isOutdated" | "reviewIds"
+> => ({
+  isOutdated: outdated,
+  // A word is the id of nothing.
+  reviewIds:
+    reviews === "" ? undefined : reviews.split(",").map((id) => toReviewId(toInteger(id) ?? 0)),
+});
 
 export const toVerdict = (body: BodyOf<typeof reviewEndpoints.submitReview>): Verdict => ({
   event: (body.event ?? "").toUpperCase(),

@@ -5,6 +5,7 @@ import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { ApplySuggestions } from "./apply-suggestions.ts";
 import {
+  toFilter,
   toNewReview,
   toReviewers,
   toReviewLineView,
@@ -39,6 +40,13 @@ export function reviewRoutes(deps: ReviewRoutesDeps): Route[] {
     deleteReview: ({ opened, caller, params }) => reviews.remove(opened, caller, params),
     listReviewLines: async ({ opened, params }) =>
       (await lines.list(opened, params)).map((line) => toReviewLineView(line, urls)),
+    listPullReviewLines: async ({ opened, params, query }) => {
+      const { lines: found, total } = await lines.listOfPull(opened, params.index, toFilter(query));
+      return page(
+        found.map((line) => toReviewLineView(line, urls)),
+        total,
+      );
+    },
     dismissReview: async ({ opened, caller, params, body }) => {
       const wish = { message: body.message ?? "", isWithPriors: body.priors === true };
       return show(await reviews.dismiss(opened, caller, params, wish));

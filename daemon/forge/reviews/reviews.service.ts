@@ -1,12 +1,11 @@
 // Reviews of pull requests. Start here: verdicts and their life. review-requests.service.ts asks people for reviews,
 // review-lines.service.ts has the comments on lines.
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
-import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
-  findTeam,
   type ForgeTeam,
   isTeamMember,
+  listTeamsByIds,
 } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { insertReviewEntry } from "../../../storage/tables/forge/issues/timeline.ts";
@@ -24,13 +23,14 @@ import {
 import { AppError } from "../../errors.ts";
 import { type ForgeCaller, isSelf } from "../caller.ts";
 import type { Emit, OwnedRepository } from "../events.ts";
+import { findPeople } from "../issues/issue-details.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { type OpenedPull, openPull } from "../pulls/open-pull.ts";
-import { type IsOfficial, openReview, type ReviewPath } from "./review-access.ts";
+import { type IsOfficial, openReview, type ReviewPath, toViewer } from "./review-access.ts";
 import type { NewLine, PreparedLines, ReviewLines } from "./review-lines.service.ts";
 
 /** A review with the records that its view shows. */
@@ -79,11 +79,8 @@ export function createReviews({
     ): Promise<{ readonly reviews: readonly ReviewDetails[]; readonly total: number }> {
       const { caller } = opened.grant;
       const { issue } = await openPull(db, opened, index);
-      const viewer = caller?.user.isAdmin === true ? "all" : caller?.user.id;
-      const page = await listReviews(db, issue.id, viewer, toRows(window));
-      const reviews: ReviewDetails[] = [];
-      for (const review of page.records)
-        reviews.push(await loadReview(db, { owned: opened, issue, review }));
+      const page = await listReviews(db, issue.id, toViewer(caller), toRows(window));
+      const reviews = await loadReviews(db, { owned: opened, issue }, page.records);
       return { reviews, total: page.total };
     },
 
@@ -137,7 +134,7 @@ export function createReviews({
         if (!isSelf(caller.user, found.review.reviewerId)) throw notFound();
         const state = toState(verdict.event);
         const body = verdict.body === "" ? found.review.body : verdict.body;
-        const hasLines = (await countReviewLines(tx, found.review.id)) > 0;
+        const hasLines = (await countReviewLines(tx, [found.review.id])).size > 0;
         assertVerdict(found, caller, { ...verdict, body }, hasLines);
         if (state === "pending") throw unprocessable("review stay pending");
         const review = await submit(tx, { owned, ...found, caller }, { state, body });
@@ -347,16 +344,35 @@ const unprocessable = (text: string): AppError => new AppError("unprocessable", 
 /** Loads the records that the view of a review shows. */
 export async function loadReview(
   db: Queries,
-  found: Pick<ReviewDetails, "owned" | "issue" | "review">,
+  { owned, issue, review }: Pick<ReviewDetails, "owned" | "issue" | "review">,
 ): Promise<ReviewDetails> {
-  const { owned, issue, review } = found;
-  const { reviewerId, teamId } = review;
-  return {
-    owned,
-    issue,
+  const [details] = await loadReviews(db, { owned, issue }, [review]);
+  if (details === undefined) throw new Error("a review has no details");
+  return details;
+}
+
+async function loadReviews(
+  db: Queries,
+  place: Pick<ReviewDetails, "owned" | "issue">,
+  reviews: readonly ForgeReview[],
+): Promise<ReviewDetails[]> {
+  const people = await findPeople(
+    db,
+    reviews.map(({ reviewerId }) => reviewerId),
+  );
+  const teams = await listTeamsByIds(
+    db,
+    reviews.flatMap(({ teamId }) => teamId ?? []),
+  );
+  const counts = await countReviewLines(
+    db,
+    reviews.map(({ id }) => id),
+  );
+  return reviews.map((review) => ({
+    ...place,
     review,
-    reviewer: reviewerId === undefined ? undefined : await findUserById(db, reviewerId),
-    team: teamId === undefined ? undefined : await findTeam(db, teamId),
-    lineCount: await countReviewLines(db, review.id),
-  };
+    reviewer: review.reviewerId === undefined ? undefined : people.get(review.reviewerId),
+    team: teams.find(({ id }) => id === review.teamId),
+    lineCount: counts.get(review.id) ?? 0,
+  }));
 }

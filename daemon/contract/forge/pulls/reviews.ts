@@ -7,10 +7,12 @@ import { userShape } from "../accounts/users.ts";
 import {
   optionalFlag,
   optionalInteger,
+  optionalQueryFlag,
   optionalText,
   optionalWords,
   pathInteger,
   requiredText,
+  trimmedQueryText,
   wireId,
   wireTime,
 } from "../common.ts";
@@ -71,6 +73,11 @@ const lineShape = z.object({
   pull_request_url: z.string(),
 });
 export type WireReviewLine = z.output<typeof lineShape>;
+
+/** Ids with commas between them; empty for all reviews. */
+const reviewIds = trimmedQueryText.refine((ids) => ids.split(",").length <= LIST_MAX, {
+  error: "MaxSize",
+});
 
 const reviewBody = { event: optionalText(), body: optionalText({ max: TEXT_MAX }) };
 const newLine = z.object({
@@ -140,6 +147,17 @@ export const reviewEndpoints = {
         item: true,
         at: "comments",
         summary: "The comments on lines of a review, oldest first",
+        replies: { 200: z.array(lineShape) },
+        apiOnly: "croft pr view --comments shows those of all reviews",
+      }),
+      listPullReviewLines: operation({
+        as: "lines",
+        method: "GET",
+        at: "comments",
+        summary:
+          "The comments on lines of all reviews, or of those with the ids in `reviews`, oldest first; as many as fit into one response",
+        query: z.object({ outdated: optionalQueryFlag, reviews: reviewIds }),
+        paging: "total",
         replies: { 200: z.array(lineShape) },
       }),
       dismissReview: operation({

@@ -1,11 +1,14 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { flag, id, initial, integer, joined, oneOf, optional, text } from "../../columns.ts";
-import { sql } from "../../condition.ts";
-import { defineTable, type RecordOf } from "../../table.ts";
+import { all, type Condition, sql } from "../../condition.ts";
+import { defineTable, type Page, type RecordOf } from "../../table.ts";
 import type { CommentId, IssueId, RepositoryId, ReviewId, UserId } from "../ids.ts";
+import { isVisibleTo } from "./reviews.ts";
 
-/** Of one list, in bytes of texts and hunks: texts are edited after they were counted, and imported reviews have many. */
-const LIST_MAX = { count: 2_000, bytes: 32 * 1024 * 1024 };
+/** Of the list of a review, in bytes of texts and hunks: texts are edited after they were counted, and imported reviews have many. */
+const REVIEW_LIST_MAX = { count: 2_000, bytes: 32 * 1024 * 1024 };
+/** Of the list of a pull request. */
+const PULL_LIST_MAX = { count: 1_000, bytes: 4 * 1024 * 1024 };
 
 const reviewLines = defineTable(
   "forge_review_lines AS line",
@@ -104,28 +107,72 @@ export function findReviewLine(db: Queries, commentId: CommentId): Promise<Revie
 }
 
 /**
- * Returns the comments of a review, oldest first. The list has no pages, so it is truncated as `LIST_MAX` says, but always
+ * Returns the comments of a review, oldest first. The list has no pages, so it is truncated as `REVIEW_LIST_MAX` says, but always
  * includes the first comment.
  */
-export async function listReviewLines(db: Queries, reviewId: ReviewId): Promise<ReviewLine[]> {
+export function listReviewLines(db: Queries, reviewId: ReviewId): Promise<ReviewLine[]> {
+  return listFitting(db, sql`line.review_id = ${reviewId}`, REVIEW_LIST_MAX);
+}
+
+/** Which comments on lines of a pull request a list has. */
+export interface PullLinesFilter {
+  readonly issueId: IssueId;
+  /** The person who sees a pending review; `all` sees those of others, too. */
+  readonly viewer: UserId | "all" | undefined;
+  /** Undefined for both. */
+  readonly isOutdated: boolean | undefined;
+  /** Undefined for all reviews. */
+  readonly reviewIds: readonly ReviewId[] | undefined;
+}
+
+/** Returns the comments on lines of a pull request, oldest first, as `listReviewLines` those of one review, and the count of all. */
+export async function listPullLines(
+  db: Queries,
+  { issueId, viewer, isOutdated, reviewIds }: PullLinesFilter,
+): Promise<Page<ReviewLine>> {
+  const isVisible = isVisibleTo(viewer);
+  const where = all([
+    sql`line.review_id IN (SELECT id FROM forge_reviews WHERE issue_id = ${issueId} AND ${isVisible})`,
+    ...(isOutdated === undefined ? [] : [sql`line.is_outdated = ${isOutdated}`]),
+    ...(reviewIds === undefined ? [] : [sql`line.review_id IN (${reviewIds})`]),
+  ]);
+  return {
+    records: await listFitting(db, where, PULL_LIST_MAX),
+    total: await reviewLines.count(db, where),
+  };
+}
+
+async function listFitting(
+  db: Queries,
+  where: Condition,
+  most: { readonly count: number; readonly bytes: number },
+): Promise<ReviewLine[]> {
   // Reads only the lengths first, because all texts together may not fit into memory.
   const sizes = await db.all<{ id: CommentId; bytes: number }>(
     `SELECT line.comment_id AS id, OCTET_LENGTH(comment.body) + OCTET_LENGTH(line.hunk) AS bytes
-     FROM forge_review_lines AS line JOIN forge_issue_comments AS comment ON comment.id = line.comment_id
-     WHERE line.review_id = ? ORDER BY line.comment_id LIMIT ?`,
-    reviewId,
-    LIST_MAX.count,
+     FROM ${reviewLines.from} WHERE ${where.sql} ORDER BY line.comment_id LIMIT ?`,
+    ...where.values,
+    most.count,
   );
   let sum = 0;
-  const fitting = sizes.filter(({ bytes }, at) => (sum += bytes) <= LIST_MAX.bytes || at === 0);
+  const fitting = sizes.filter(({ bytes }, at) => (sum += bytes) <= most.bytes || at === 0);
   const last = fitting.at(-1)?.id;
   if (last === undefined) return [];
-  const where = sql`line.review_id = ${reviewId} AND line.comment_id <= ${last}`;
-  return reviewLines.list(db, where, { order: "line.comment_id" });
+  const within = sql`${where} AND line.comment_id <= ${last}`;
+  return reviewLines.list(db, within, { order: "line.comment_id" });
 }
 
-export async function countReviewLines(db: Queries, reviewId: ReviewId): Promise<number> {
-  return reviewLines.count(db, sql`line.review_id = ${reviewId}`);
+/** Returns how many comments on lines reviews have; those without any are left out. */
+export async function countReviewLines(
+  db: Queries,
+  reviewIds: readonly ReviewId[],
+): Promise<ReadonlyMap<ReviewId, number>> {
+  const { sql: condition, values } = sql`review_id IN (${reviewIds})`;
+  const rows = await db.all<{ review_id: ReviewId; total: number }>(
+    `SELECT review_id, COUNT(*) AS total FROM forge_review_lines WHERE ${condition} GROUP BY review_id`,
+    ...values,
+  );
+  return new Map(rows.map(({ review_id: id, total }) => [id, Number(total)]));
 }
 
 /** Returns how many comments on lines a review has, and how many bytes they have with their hunks. */

@@ -9,7 +9,7 @@ import {
   optional,
   text,
 } from "../../columns.ts";
-import { sql } from "../../condition.ts";
+import { type Condition, sql } from "../../condition.ts";
 import { issues } from "../issues/issues.ts";
 import { defineTable, type Page, type RecordOf, type Window } from "../../table.ts";
 import type { CommentId, IssueId, ReviewId, TeamId, UserId } from "../ids.ts";
@@ -112,10 +112,13 @@ export function listReviews(
   viewer: UserId | "all" | undefined,
   window: Window,
 ): Promise<Page<ForgeReview>> {
-  const isVisible =
-    viewer === "all" ? sql`1 = 1` : sql`(state <> 'pending' OR reviewer_id = ${viewer ?? -1})`;
-  return reviews.page(db, sql`issue_id = ${issueId} AND ${isVisible}`, { ...window, order: "id" });
+  const where = sql`issue_id = ${issueId} AND ${isVisibleTo(viewer)}`;
+  return reviews.page(db, where, { ...window, order: "id" });
 }
+
+/** Selects the reviews that a viewer sees: others than a pending review's author do not see it. */
+export const isVisibleTo = (viewer: UserId | "all" | undefined): Condition =>
+  viewer === "all" ? sql`1 = 1` : sql`(state <> 'pending' OR reviewer_id = ${viewer ?? -1})`;
 
 /** Returns the open requests of a pull request, oldest first. */
 export function listReviewRequests(db: Queries, issueId: IssueId): Promise<ForgeReview[]> {
