@@ -144,9 +144,6 @@ beforeAll(async () => {
       "croft daemon backup home.tar --with-keys": passphrase,
     },
     instead: {
-      // Whether the pull request can be merged is computed in the background; a person is slower than that.
-      "croft pr merge keeper/notes#2 --squash --delete-branch":
-        "until croft pr merge keeper/notes#2 --squash --delete-branch; do true; done",
       "croft --profile mira vault document upload letter.pdf":
         "croft --profile mira vault document upload ../letter.pdf",
     },

@@ -1,9 +1,11 @@
 import { forge } from "../../client/operations.ts";
-import { usageError } from "../../errors.ts";
+import type { CliContext } from "../../context.ts";
+import { CliError, usageError } from "../../errors.ts";
 import { resourceOf, shape } from "../../output/spec.ts";
 import { readTextFlags } from "../../support/input.ts";
 import { openPage } from "../../support/person.ts";
 import { findPullName, pullArgument, pullLines } from "../../support/pulls.ts";
+import { waitUntilEnded } from "../../support/wait.ts";
 import { commandDetails } from "../../tree/command.ts";
 
 export const mergePull = commandDetails({
@@ -45,17 +47,18 @@ export const mergePull = commandDetails({
       const done = { merged: false, scheduled: false, number };
       return cli.output.done(done, `${name} no longer waits for its checks.`);
     }
-    const { status } = await cli.client.call(forge.createMerge, {
-      params,
-      body: {
-        do: style,
-        ...(subject === undefined ? {} : { merge_title_field: subject }),
-        ...(text === undefined ? {} : { merge_message_field: text }),
-        ...(head === undefined ? {} : { head_commit_id: head }),
-        ...(deleteBranch === undefined ? {} : { delete_branch_after_merge: deleteBranch }),
-        ...(auto ? { merge_when_checks_succeed: true } : {}),
-        ...(admin ? { force_merge: true } : {}),
-      },
+    const body = {
+      do: style,
+      ...(subject === undefined ? {} : { merge_title_field: subject }),
+      ...(text === undefined ? {} : { merge_message_field: text }),
+      ...(head === undefined ? {} : { head_commit_id: head }),
+      ...(deleteBranch === undefined ? {} : { delete_branch_after_merge: deleteBranch }),
+      ...(auto ? { merge_when_checks_succeed: true } : {}),
+      ...(admin ? { force_merge: true } : {}),
+    };
+    const status = await mergeOnceCompared(cli, name, async () => {
+      const answer = await cli.client.call(forge.createMerge, { params, body });
+      return answer.status;
     });
     const scheduled = status === 201;
     await cli.output.done(
@@ -99,6 +102,52 @@ export const revertPull = commandDetails({
     await cli.output.resource(pull, pullLines);
   },
 });
+
+/** Longest wait for git, which compares two branches in seconds. */
+const COMPARISON_MS = 600_000;
+
+/**
+ * Merges, and waits as long as the server still compares the branches, as it does after each push and for a pull request that
+ * was just opened. @throws CliError `not_finished` after ten minutes
+ */
+async function mergeOnceCompared<T>(
+  cli: CliContext,
+  name: string,
+  merge: () => Promise<T>,
+): Promise<T> {
+  const attempt = async () => {
+    try {
+      return { done: await merge() };
+    } catch (error) {
+      return { error };
+    }
+  };
+  const isCompared = (outcome: Awaited<ReturnType<typeof attempt>>) =>
+    !("error" in outcome && isComparing(outcome.error));
+  const first = await attempt();
+  const outcome = isCompared(first)
+    ? first
+    : await waitUntilEnded(cli, {
+        title: `the comparison of ${name} with its base`,
+        timeout: COMPARISON_MS,
+        // A merge whose answer is lost is not made twice: each failure but this one ends the wait.
+        read: attempt,
+        stateOf: () => "under way",
+        hasEnded: isCompared,
+        lookWith: `croft pr view ${name}`,
+      });
+  if ("error" in outcome) throw outcome.error;
+  return outcome.done;
+}
+
+/** The server names the time after which to try again; it does not for a conflict. */
+function isComparing(error: unknown): boolean {
+  return (
+    error instanceof CliError &&
+    error.details.httpStatus === 405 &&
+    error.details.retryAfterSeconds !== undefined
+  );
+}
 
 interface StyleFlags {
   readonly merge?: true | undefined;

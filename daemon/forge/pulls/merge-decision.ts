@@ -40,6 +40,9 @@ export interface MergeDecision {
 /** Paths that are compared with the patterns of protected files; a change of more files counts as one of them. */
 const PATHS_MAX = 20_000;
 
+/** Git compares two branches in less, as a rule. */
+const RETRY_AFTER_SECONDS = 1;
+
 /** The settings that allow the styles. */
 const settingOfStyle = {
   merge: "allow_merge_commits",
@@ -80,13 +83,21 @@ export function createMergeDecisions({
       return rule;
     },
 
-    /** Refuses with `not_mergeable` a draft, and one that conflicts or is not computed yet. */
+    /**
+     * Refuses with `not_mergeable` a draft, and one that conflicts. `must_be`: also one that is not computed yet, with the time
+     * after which that may be so; `may_be`: not that one; `unused`: git judges instead.
+     */
     assertReady(
       { issue, pull }: MergeView,
-      { isComputed }: { readonly isComputed: boolean },
+      { computed }: { readonly computed: "must_be" | "may_be" | "unused" },
     ): void {
       if (isDraft(issue.title)) throw notMergeable("Work in progress PRs cannot be merged");
-      if (isComputed && pull.state !== "mergeable") throw notMergeable("Please try again later");
+      if (computed === "unused" || pull.state === "mergeable") return;
+      const isUnderWay = pull.state === "checking";
+      if (isUnderWay && computed === "may_be") return;
+      throw new AppError("not_mergeable", "Please try again later", {
+        ...(isUnderWay ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {}),
+      });
     },
 
     /**

@@ -78,7 +78,10 @@ export function createMerges(deps: MergesDeps) {
       if (pull.mergedAt === undefined) throw notFound();
     },
 
-    /** Refuses what a merge with this wish would refuse, except for the requirements of the rule. */
+    /**
+     * Refuses what a merge with this wish would refuse, except for the requirements of the rule. A pull request that is not
+     * computed yet passes.
+     */
     async assertMergeable(
       opened: GrantedRepository,
       caller: ForgeCaller,
@@ -87,7 +90,7 @@ export function createMerges(deps: MergesDeps) {
     ): Promise<void> {
       const view = await read(db, opened, caller, number);
       await decisions.findRule(db, view, caller);
-      decisions.assertReady(view, { isComputed: true });
+      decisions.assertReady(view, { computed: "may_be" });
       assertWish(view, wish);
     },
 
@@ -106,7 +109,7 @@ export function createMerges(deps: MergesDeps) {
       await decisions.findRule(db, before, caller);
       if (request.style === "manually-merged")
         return mergeByHand(opened, caller, number, request.manualCommit);
-      decisions.assertReady(before, { isComputed: true });
+      decisions.assertReady(before, { computed: "must_be" });
       // Merges of one daemon take turns. Those of another daemon are seen in the transaction.
       const key = `${opened.repository.id} ${before.pull.baseBranch}`;
       await withLocks([key], () => mergeSoon(opened, caller, number, request));
@@ -154,7 +157,7 @@ export function createMerges(deps: MergesDeps) {
     const view = await read(db, opened, caller, number);
     const rule = await decisions.findRule(db, view, caller);
     // Git says below whether it conflicts with the present base.
-    decisions.assertReady(view, { isComputed: false });
+    decisions.assertReady(view, { computed: "unused" });
     const ref = HEADS + view.pull.baseBranch;
     const base = await findCommitId(git, directory, ref);
     if (base === undefined) throw new AppError("conflict", "the base branch does not exist");

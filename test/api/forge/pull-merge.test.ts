@@ -1,8 +1,12 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { createPullRepositories } from "../../support/forge/pull-repository.ts";
+import { withDatabaseFile } from "../../support/skip.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -213,11 +217,44 @@ describe("refusals", () => {
     const base = await pulls.headOf(path, "main");
     await pulls.expectPull(path, number, { mergeable: false, base: { sha: base } });
     expect(await refused({ force_merge: true })).toEqual([405, "Please try again later"]);
+    // Nor when the conflict is known, which no time ends.
+    await expect
+      .poll(async () => (await merge(path, number)).headers.get("retry-after"), { interval: 20 })
+      .toBe(null);
+    const conflict = await merge(path, number, { merge_when_checks_succeed: true });
+    expect([conflict.status, conflict.headers.get("retry-after")]).toEqual([405, null]);
     await by("mira", "PATCH", `${path}/pulls/${number}`, { state: "closed" });
     expect((await merge(path, number)).status).toBe(404);
     await by("mira", "PATCH", path, { archived: true });
     expect((await merge(path, number)).status).toBe(423);
   });
+
+  withDatabaseFile(
+    "a merge is refused with a time while the branches are compared, and one for when its checks succeed is scheduled",
+    async () => {
+      const path = await pulls.create(["one"]);
+      const number = await open(path, "one");
+      const forget = `
+        const database = new (require("node:sqlite").DatabaseSync)(process.argv[1], { timeout: 10_000 });
+        database.prepare("UPDATE forge_pulls SET state = 'checking' WHERE head_commit = ?").run(process.argv[2]);
+        database.close();
+      `;
+      const { head } = await get(`${path}/pulls/${number}`);
+      // From another process: locks are those of processes.
+      const files = [join(daemon.home, "croft.db"), head.sha];
+      await promisify(execFile)(process.execPath, ["-e", forget, ...files]);
+      const refused = await merge(path, number);
+      expect([refused.status, refused.json.message]).toEqual([405, "Please try again later"]);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      const scheduled = await merge(path, number, { merge_when_checks_succeed: true });
+      expect(scheduled.status).toBe(201);
+      expect(await get(`${path}/pulls/${number}`)).toMatchObject({ merged: false });
+      // A push to the base compares them.
+      await pulls.addFile(path, "main", "other.txt", "other\n");
+      await pulls.expectPull(path, number, { merged: true });
+    },
+    60_000,
+  );
 
   test("a pull request that depends on an open issue waits for it", async () => {
     const path = await pulls.create(["one"]);

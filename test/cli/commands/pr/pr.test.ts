@@ -2,9 +2,10 @@ import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
+import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
@@ -30,6 +31,53 @@ test("the lines of pr read their flags", async () => {
       maintainerEdit: true,
     },
   );
+});
+
+describe("a merge of a pull request whose branches are still compared", () => {
+  const later: FakeAnswer = {
+    status: 405,
+    headers: { "retry-after": "1" },
+    body: { message: "Please try again later" },
+  };
+  const merge = async (answers: readonly FakeAnswer[], ...flags: readonly string[]) => {
+    await using home = await temporaryHome();
+    await using daemon = await fakeDaemon({
+      "POST /api/v1/repos/mira/notes/pulls/7/merge": answers,
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
+    const line = ["pr", "merge", "mira/notes#7", "--json", ...flags];
+    let now = 0;
+    const ran = await runCli(line, { home: home.path, hurried: true, now: () => (now += 30_000) });
+    return { ...ran, count: daemon.requests.length };
+  };
+
+  test("the command waits, with a progress, and merges", async () => {
+    const ran = await merge([later, later, later, { status: 200 }], "--progress", "json");
+    expect(ran.json()).toEqual({ merged: true, scheduled: false, number: "7" });
+    expect(ran.count).toBe(4);
+    expect(ran.err).toContain('"item":"the comparison of mira/notes#7 with its base"');
+    expect((await merge([later, { status: 201 }], "--auto")).json()).toMatchObject({
+      scheduled: true,
+    });
+  });
+
+  test("the command does not wait for a conflict, and ends with the refusal that follows the comparison", async () => {
+    const { headers: _, ...conflict } = later;
+    const refused = await merge([conflict]);
+    expect([refused.count, refused.error()]).toEqual([
+      1,
+      expect.objectContaining({ http_status: 405, message: "Please try again later" }),
+    ]);
+    const after = await merge([later, conflict]);
+    expect([after.count, after.error()]).toEqual([
+      2,
+      expect.objectContaining({ http_status: 405 }),
+    ]);
+  });
+
+  test("the command ends when the comparison has not ended after ten minutes", async () => {
+    expect((await merge([later])).error()).toMatchObject({ code: "not_finished" });
+  });
 });
 
 test("a pull request goes its way from inside a clone", { timeout: 120_000 }, async () => {
