@@ -28,6 +28,8 @@ export interface SessionOptions {
   readonly service: "git-upload-pack" | "git-receive-pack";
   /** Maximum bytes that the remote may send in all. */
   readonly receivedBytesMax: number;
+  /** Called with the number of bytes of each part that git or the remote has sent. */
+  readonly count?: (bytes: number) => void;
   /** Ends all exchanges with the remote. */
   readonly signal: AbortSignal;
 }
@@ -151,7 +153,7 @@ export function createGitGateway({
       response.writeHead(404).end();
       return;
     }
-    const { service, signal } = session.options;
+    const { service, signal, count } = session.options;
     const left = new AbortController();
     response.once("close", () => left.abort());
     const slow = new AbortController();
@@ -160,7 +162,11 @@ export function createGitGateway({
       slow.abort();
     });
     const ends = AbortSignal.any([signal, left.signal, slow.signal]);
-    incoming.on("data", ({ byteLength }: Buffer) => rate.count(byteLength)).pause();
+    const countSent = ({ byteLength }: Buffer) => {
+      rate.count(byteLength);
+      count?.(byteLength);
+    };
+    incoming.on("data", countSent).pause();
     try {
       if (incoming.method === "GET" && rest === `/info/refs?service=${service}`)
         await forward(session, await list(session, incoming, ends), response, {
@@ -262,7 +268,7 @@ export function createGitGateway({
       readonly rate: ReturnType<typeof watchRate>;
     },
   ): Promise<void> {
-    const { service, receivedBytesMax } = session.options;
+    const { service, receivedBytesMax, count } = session.options;
     const most = kind === "advertisement" ? LISTING_BYTES_MAX : receivedBytesMax;
     const type = `application/x-${service}-${kind}`;
     body.on("error", () => undefined);
@@ -276,6 +282,7 @@ export function createGitGateway({
       for await (const chunk of body as AsyncIterable<Buffer>) {
         size += chunk.byteLength;
         rate.count(chunk.byteLength);
+        count?.(chunk.byteLength);
         session.received += chunk.byteLength;
         if (size > most || session.received > receivedBytesMax)
           throw new RemoteError({ kind: "too_large", reason: "it sends more than is allowed" });

@@ -63,7 +63,8 @@ const PAGES_MAX = 20_000;
 const PAUSES_MAX = { sincePage: 100, inAll: 5_000 };
 /** The longest time between two attempts at a source that limits requests again and again. */
 const PAUSE_MS_MAX = 3_600_000;
-const TIMEOUT_MS = 4 * 3_600_000;
+/** Beyond the time that one large file needs at the least rate. */
+const TIMEOUT_MS = 24 * 3_600_000;
 
 /** An import during one attempt. */
 interface OpenImport {
@@ -165,6 +166,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     const { progress, repositoryId } = current;
     const part = importParts.find((each) => each === progress.part) ?? "labels";
     const { page, write } = await prepare(part, current, open);
+    open.share.endPage();
     return db.transaction(async (tx) => {
       const written = await write(tx);
       const next = {

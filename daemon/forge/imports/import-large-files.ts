@@ -92,13 +92,14 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
       const pointers = all.slice((page - 1) * BATCH, page * BATCH);
       const oids = pointers.map(({ oid }) => oid);
       const present = await listLargeFiles(db, repository.id, oids);
-      const missing = pointers.filter(({ oid }) => !present.has(oid));
+      const missing = pointers.filter(({ oid }) => !present.has(oid) && !share.isLeftOut(oid));
       const links = missing.length === 0 ? new Map() : await findLinks(missing, signal);
       let imported = present.size;
       for (const [index, pointer] of missing.entries()) {
         if (index > 0) share.assertTime();
         const link = links.get(pointer.oid);
         if (link !== undefined && (await fetchOne(pointer, link, signal))) imported += 1;
+        else share.leaveOut(pointer.oid);
       }
       const written: Written = { imported, skipped: pointers.length - imported };
       return { written, hasMore: page * BATCH < all.length, total: all.length };

@@ -26,6 +26,7 @@ export function newProgress(parts: readonly ImportPart[]): ImportProgress {
     skipped: {},
     fileBytes: 0,
     pageBytes: 0,
+    leftOut: [],
     pauses: 0,
     allPauses: 0,
   };

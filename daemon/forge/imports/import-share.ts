@@ -21,9 +21,10 @@ export function createImportShare({
   readonly clock: () => number;
   /** Maximum bytes of the files of an import, and of its pages. */
   readonly bytesMax: number;
-  readonly progress: Pick<ImportProgress, "fileBytes" | "pageBytes">;
+  readonly progress: Pick<ImportProgress, "fileBytes" | "pageBytes" | "leftOut">;
 }) {
   let { fileBytes, pageBytes } = progress;
+  const leftOut = new Set(progress.leftOut);
   let until = clock() + SLICE_MS;
   const isOver = () => clock() >= until;
   return {
@@ -46,7 +47,12 @@ export function createImportShare({
       pageBytes += bytes;
       if (pageBytes > bytesMax) throw new RemoteUnusable("it sends more than is allowed");
     },
-    /** The bytes so far, which the next attempt begins with. */
-    counted: () => ({ fileBytes, pageBytes }),
+    /** Records that a file of the page is left out. Later attempts at the page do not fetch it again. */
+    leaveOut: (name: string) => void leftOut.add(name),
+    isLeftOut: (name: string) => leftOut.has(name),
+    /** Forgets the files that were left out: the page is done. */
+    endPage: () => leftOut.clear(),
+    /** What the next attempt begins with. */
+    counted: () => ({ fileBytes, pageBytes, leftOut: [...leftOut] }),
   };
 }

@@ -55,8 +55,11 @@ export function importRoutes({
     },
     getPushMirror: async ({ opened, params }) =>
       toPushMirrorView(await mirrors.getPush(opened, params.name), opened.repository),
-    addPushMirror: async ({ opened, body }) =>
-      toPushMirrorView(await mirrors.addPush(opened, toNewPushMirror(body)), opened.repository),
+    addPushMirror: async ({ opened, caller, body }) =>
+      toPushMirrorView(
+        await mirrors.addPush(opened, caller, toNewPushMirror(body)),
+        opened.repository,
+      ),
     deletePushMirror: ({ opened, params }) => mirrors.removePush(opened, params.name),
   });
 }

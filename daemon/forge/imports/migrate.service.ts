@@ -207,6 +207,7 @@ export function createMigrate(deps: MigrateDeps) {
           tx,
           {
             repositoryId,
+            actorId: caller.user.id,
             direction: "pull",
             name: toPullName(repository),
             address: given.address,

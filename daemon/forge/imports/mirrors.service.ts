@@ -49,7 +49,8 @@ const payloadSchema = z.object({ mirrorId: z.number().int().transform(toMirrorId
 const DUE_MAX = 500;
 /** Refs that one entry of the push journal moves: it holds no more. */
 const REFS_AT_ONCE = 500;
-const TIMEOUT_MS = 3 * 3_600_000;
+/** Beneath the limits of transfers, which go on as long as bytes flow. */
+const TIMEOUT_MS = 25 * 3_600_000;
 
 /** Thrown when a mirror was removed during its synchronization. */
 class MirrorRemoved extends Error {}
@@ -121,13 +122,14 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
   };
 
   async function syncSoon(tx: Transaction, mirror: ForgeMirror): Promise<void> {
-    const { id: mirrorId, repositoryId } = mirror;
-    const repository = await findRepositoryById(tx, repositoryId);
+    const { id: mirrorId, repositoryId, actorId } = mirror;
+    // Not of the owner: one person may have many organizations, and take the places of all others with them.
+    const account = actorId ?? (await findRepositoryById(tx, repositoryId))?.ownerId ?? 0;
     await enqueue(tx, {
       kind: KIND,
       payload: { mirrorId },
       key: String(mirrorId),
-      account: String(repository?.ownerId ?? 0),
+      account: String(account),
     });
   }
 

@@ -11,6 +11,7 @@ import {
 } from "../../../storage/tables/forge/repositories/mirrors.ts";
 import type { Page } from "../../../storage/tables/table.ts";
 import { AppError } from "../../errors.ts";
+import type { ForgeCaller } from "../caller.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { orNotFound } from "../refusals.ts";
@@ -73,7 +74,11 @@ export function createMirrors({ db, jobs, seals, intervals }: MirrorsDeps) {
      * Adds a push mirror, and pushes to it soon. Refuses with `invalid_argument` an address that is not http or
      * https and an invalid interval, and with `unprocessable` more mirrors than allowed.
      */
-    async addPush(opened: GrantedRepository, given: NewPushMirror): Promise<ForgeMirror> {
+    async addPush(
+      opened: GrantedRepository,
+      { user }: ForgeCaller,
+      given: NewPushMirror,
+    ): Promise<ForgeMirror> {
       const own = { username: given.username, password: given.password, token: "" };
       const { address, credentials } = readRemoteAddress(given.address, own, "invalid_argument");
       const intervalSeconds = readMirrorInterval(given.interval, intervals, "invalid_argument");
@@ -88,6 +93,7 @@ export function createMirrors({ db, jobs, seals, intervals }: MirrorsDeps) {
           tx,
           {
             repositoryId: repository.id,
+            actorId: user.id,
             direction: "push",
             name: `remote_mirror_${randomBytes(5).toString("hex")}`,
             address,

@@ -10,6 +10,7 @@ import {
   type RemoteRun,
 } from "../../../storage/git/remotes.ts";
 import type { GitGateway, GitRemote, RemoteFailure } from "../../outbound/git-gateway.ts";
+import { type LeastRate, watchRate } from "../../outbound/least-rate.ts";
 import { createRefs } from "../../../storage/git/share-objects.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 
@@ -32,6 +33,8 @@ export interface RemotesDeps {
   readonly workFolder: string;
   /** Maximum bytes that a remote may send at once. */
   readonly bytesMax: number;
+  /** Ends transfers that are slower, or that go on without a byte; an hour, and a second for every 32 KiB. */
+  readonly transferRate?: LeastRate;
 }
 
 /** The refs of a remote that a repository takes: valid names of branches, tags and heads of pull requests. */
@@ -44,9 +47,12 @@ export interface TakenRefs {
   readonly skipped: number;
 }
 
-/** Time limits of one run of git with a remote. */
+/** Time of one listing. */
 const LIST_MS = 120_000;
-const TRANSFER_MS = 3_600_000;
+/** A transfer has an hour, in which git also packs and checks, and a second more for every 32 KiB that it passes. */
+const TRANSFER_RATE: LeastRate = { graceMs: 3_600_000, bytesPerSecond: 32 * 1024 };
+/** Time of one run of git at most, however much it transfers. */
+const TRANSFER_MS = 24 * 3_600_000;
 const LISTING_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of refs of a repository that is imported. */
 const REFS_MAX = 100_000;
@@ -56,7 +62,13 @@ const REFS_AT_ONCE = 1_000;
 export type Remotes = ReturnType<typeof createRemotes>;
 
 /** Runs of git with repositories on other servers. Every function throws `RemoteUnusable` when the remote fails. */
-export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDeps) {
+export function createRemotes({
+  git,
+  gateway,
+  workFolder,
+  bytesMax,
+  transferRate = TRANSFER_RATE,
+}: RemotesDeps) {
   return {
     /** Lists the refs of a remote that a repository takes; `hasPulls` with the heads of pull requests. */
     async list(
@@ -65,10 +77,10 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       signal: AbortSignal,
     ): Promise<TakenRefs> {
       const patterns = ["refs/heads/*", "refs/tags/*", ...(hasPulls ? ["refs/pull/*/head"] : [])];
-      const run = { directory: workFolder, timeoutMs: LIST_MS, signal };
+      const run = { directory: workFolder, timeoutMs: LIST_MS };
       const options = { service: "git-upload-pack", receivedBytesMax: LISTING_BYTES_MAX } as const;
-      const listed = await use(remote, options, signal, (access) =>
-        listRemoteRefs(git, access, patterns, run),
+      const listed = await use(remote, options, signal, (access, ends) =>
+        listRemoteRefs(git, access, patterns, { ...run, signal: ends }),
       );
       return toTaken(listed, signal);
     },
@@ -103,8 +115,8 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       }: Pick<RemoteRun, "directory" | "signal"> & { readonly first: string | undefined },
     ): Promise<void> {
       const session = { service: "git-receive-pack", receivedBytesMax: LISTING_BYTES_MAX } as const;
-      return use(remote, session, options.signal, (access) =>
-        pushAll(git, access, first, { ...options, timeoutMs: TRANSFER_MS }),
+      return use(remote, session, options.signal, (access, signal) =>
+        pushAll(git, access, first, { ...options, signal, timeoutMs: TRANSFER_MS }),
       );
     },
   };
@@ -118,8 +130,8 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
     },
   ): Promise<void> {
     const session = { service: "git-upload-pack", receivedBytesMax: bytesMax } as const;
-    return use(remote, session, options.signal, (access) =>
-      fetchObjects(git, access, ids, { ...options, timeoutMs: TRANSFER_MS }),
+    return use(remote, session, options.signal, (access, signal) =>
+      fetchObjects(git, access, ids, { ...options, signal, timeoutMs: TRANSFER_MS }),
     );
   }
 
@@ -130,11 +142,17 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       readonly receivedBytesMax: number;
     },
     signal: AbortSignal,
-    work: (access: RemoteAccess) => Promise<T>,
+    work: (access: RemoteAccess, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    await using session = await gateway.open(remote, { ...options, signal });
+    const slow = new AbortController();
+    const { count, stop } = watchRate(transferRate, () =>
+      slow.abort(new RemoteUnusable("it takes too much time")),
+    );
+    using _watched = { [Symbol.dispose]: stop };
+    const ends = AbortSignal.any([signal, slow.signal]);
+    await using session = await gateway.open(remote, { ...options, count, signal: ends });
     try {
-      return await work(session);
+      return await work(session, ends);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof GitError)) throw error;

@@ -22,8 +22,6 @@ export interface SourceFile {
 /** The object of a fetched file, and the file's first bytes. */
 type FetchedFile = ObjectIdentity & Pick<ReceivedFile, "head">;
 
-/** Time for the download of one file. */
-const DOWNLOAD_MS = 1_800_000;
 const LEAST_RATE: LeastRate = { graceMs: 60_000, bytesPerSecond: 64 * 1024 };
 
 export type FetchSourceFile = ReturnType<typeof createSourceFiles>;
@@ -57,7 +55,7 @@ export function createSourceFiles({
       url,
       headers: { "User-Agent": "croft", ...headers },
       privateHeaders: Object.keys(headers).map((name) => name.toLowerCase()),
-      signal: AbortSignal.any([signal, slow.signal, AbortSignal.timeout(DOWNLOAD_MS)]),
+      signal: AbortSignal.any([signal, slow.signal]),
     });
     signal.throwIfAborted();
     if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);

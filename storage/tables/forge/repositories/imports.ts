@@ -22,6 +22,8 @@ const progressSchema = z.object({
   /** How many bytes of files the source has sent, and of pages. */
   fileBytes: z.number().default(0),
   pageBytes: z.number().default(0),
+  /** Files of the page that do not fit, so that another attempt at it does not fetch them again. */
+  leftOut: z.array(z.string()).readonly().default([]),
   /** How often the import has waited for the source or for its turn: since the last page, and in all. */
   pauses: z.number().default(0),
   allPauses: z.number().default(0),

@@ -12,12 +12,14 @@ import {
 } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable, type Page, type RecordOf, type Window } from "../../table.ts";
-import type { MirrorId, RepositoryId } from "../ids.ts";
+import type { MirrorId, RepositoryId, UserId } from "../ids.ts";
 import { updateRepository } from "./repositories.ts";
 
 const mirrors = defineTable("forge_mirrors", {
   id: generated(id<MirrorId>()),
   repositoryId: id<RepositoryId>(),
+  /** The person who set it up; undefined once the account is deleted. */
+  actorId: optional(id<UserId>()),
   /** `pull`: the repository follows the address. `push`: the address follows the repository. */
   direction: oneOf(["pull", "push"]),
   /** Unique among all mirrors. */
@@ -45,6 +47,7 @@ export type ForgeMirror = RecordOf<typeof mirrors>;
 export type NewMirror = Pick<
   ForgeMirror,
   | "repositoryId"
+  | "actorId"
   | "direction"
   | "name"
   | "address"

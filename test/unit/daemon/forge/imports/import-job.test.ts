@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createImportJob } from "../../../../../daemon/forge/imports/import-job.ts";
 import { newProgress } from "../../../../../daemon/forge/imports/import-parts.ts";
+import { createLargeFileImport } from "../../../../../daemon/forge/imports/import-large-files.ts";
 import { createReleaseImport } from "../../../../../daemon/forge/imports/import-releases.ts";
 import { SourceAway } from "../../../../../daemon/forge/imports/source.ts";
 import {
@@ -9,6 +10,7 @@ import {
   type FetchSourceFile,
 } from "../../../../../daemon/forge/imports/source-files.ts";
 import type { EnqueuedJob } from "../../../../../daemon/jobs/queue.ts";
+import type { GuardedRequest } from "../../../../../daemon/outbound/guarded-request.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import type { Git } from "../../../../../storage/git/git.ts";
@@ -57,9 +59,14 @@ interface Answer {
 }
 
 async function open(
-  parts: readonly ("labels" | "milestones" | "releases")[],
+  parts: readonly ("labels" | "milestones" | "releases" | "large_files")[],
   answer: (path: string) => Answer,
-  { bytesMax = 1_000_000, fetchFile = notUsed as FetchSourceFile } = {},
+  {
+    bytesMax = 1_000_000,
+    fetchFile = notUsed as FetchSourceFile,
+    /** The files of Git LFS that the commits name. */
+    pointers = [] as readonly { readonly oid: string; readonly size: number }[],
+  } = {},
 ) {
   await db.transaction(async (tx) => {
     const mira = await insertUser(tx, newUserRow("mira"));
@@ -75,17 +82,18 @@ async function open(
       progress: newProgress(parts),
     });
   });
+  const request: GuardedRequest = async ({ url }) => {
+    const { status, headers = {}, body = {} } = answer(url.slice(url.indexOf("notes") + 5));
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { kind: "answered", status, headers, body: bytes, isCut: false };
+  };
   const job = createImportJob({
     db,
     clock: () => now,
     log,
     enqueue: async (_tx, each) => enqueued.push(each),
     seals: undefined as never,
-    async request({ url }) {
-      const { status, headers = {}, body = {} } = answer(url.slice(url.indexOf("notes") + 5));
-      const bytes = Buffer.from(JSON.stringify(body));
-      return { kind: "answered", status, headers, body: bytes, isCut: false };
-    },
+    request,
     preparePulls: notUsed,
     importReleases: createReleaseImport({
       db,
@@ -95,7 +103,16 @@ async function open(
       newUuid: () => `asset-${now}`,
       uploadBytesMax: 1_000,
     }),
-    openLargeFiles: () => notUsed,
+    openLargeFiles: createLargeFileImport({
+      db,
+      clock: () => now,
+      git: {} as Git,
+      runInFolder: (async () => pointers) as never,
+      request,
+      fetchFile,
+      uploadBytesMax: 1_000,
+      largeFileBytesMax: 0,
+    }),
     bytesMax,
     computePulls: async () => undefined,
   });
@@ -197,6 +214,37 @@ test("releases with large files are imported over several attempts, each at leas
   expect(await state()).toMatchObject({
     state: "done",
     progress: { imported: { releases: 3 }, allPauses: 2, fileBytes: 748_500 },
+  });
+});
+
+test("a file of Git LFS that takes longer than a place is held and is left out is fetched once", async () => {
+  const pointers = ["a", "b", "c"].map((letter) => ({ oid: letter.repeat(64), size: 3 }));
+  const objects = pointers.map(({ oid }) => ({
+    oid,
+    actions: { download: { href: `${ADDRESS}/${oid.slice(0, 1)}` } },
+  }));
+  const fetched: string[] = [];
+  const { run, state } = await open(
+    ["large_files"],
+    () => ({ status: 200, body: { objects: objects.slice(0, 2) } }),
+    {
+      pointers,
+      async fetchFile({ url, count }) {
+        now += 121_000;
+        fetched.push(url.slice(-1));
+        count?.(3);
+        // The first is not the file that the commit names.
+        return fetched.length === 1
+          ? undefined
+          : { sha256: "b".repeat(64), size: 3, head: Buffer.alloc(0) };
+      },
+    },
+  );
+  for (let attempt = 1; attempt <= 3; attempt += 1) await run();
+  expect(fetched).toEqual(["a", "b"]);
+  expect(await state()).toMatchObject({
+    state: "done",
+    progress: { imported: { large_files: 1 }, skipped: { large_files: 2 }, leftOut: [] },
   });
 });
 

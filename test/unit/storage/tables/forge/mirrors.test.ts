@@ -23,7 +23,8 @@ test.each(["sqlite", "postgres"] as const)(
       const mira = await insertUser(tx, newUserRow("mira", {}));
       const { id: repositoryId } = await insertRepository(tx, newRepositoryRow(mira, "kiln", {}));
       const row = {
-        ...{ repositoryId, direction: "pull" as const, name: "origin", intervalSeconds: 28_800 },
+        ...{ repositoryId, actorId: mira.id, direction: "pull" as const, name: "origin" },
+        intervalSeconds: 28_800,
         ...{ address: "https://example.org/x.git", syncOnCommit: false, syncedAt: undefined },
       };
       return insertMirror(tx, { ...row, nextAt: undefined }, () => "");
