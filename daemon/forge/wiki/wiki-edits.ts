@@ -45,6 +45,9 @@ export interface WikiEditsDeps {
 const KIND = "forge.wiki.edits";
 /** Time after which an entry belongs to a process that has died: git moves one branch in milliseconds. */
 const SURVIVAL_MS = 120_000;
+/** Time until an entry of a wiki that cannot be read is looked at again, and until it is given up. */
+const RETRY_MS = 3_600_000;
+const GIVE_UP_MS = 7 * 24 * 3_600_000;
 
 export type WikiEdits = ReturnType<typeof createWikiEdits>;
 
@@ -82,23 +85,34 @@ export function createWikiEdits({ db, clock, git, folders, emit, enqueue, log }:
     job: {
       kind: KIND,
       async run() {
-        const failures: unknown[] = [];
+        const unread = new Set<number>();
         for (const edit of await listWikiEdits(db)) {
           if (edit.createdAt + SURVIVAL_MS > clock()) continue;
-          // A wiki that git cannot read keeps its entry, and stops none of the others.
-          await recover(edit).catch((error: unknown) => failures.push(error));
-        }
-        if (failures.length > 0)
-          throw new Error(`${failures.length} changes of wikis could not be read`, {
-            cause: failures[0],
+          // A wiki that cannot be read stops none of the others, and fails no job: it may be restored.
+          await recover(edit).catch(async (error: unknown) => {
+            if (!(await giveUp(edit, error))) unread.add(edit.id);
           });
-        const [left] = await listWikiEdits(db);
-        if (left === undefined) return;
-        const runAt = left.createdAt + SURVIVAL_MS;
+        }
+        const left = await listWikiEdits(db);
+        if (left.length === 0) return;
+        const dueTimes = left.map(({ id, createdAt }) =>
+          unread.has(id) ? clock() + RETRY_MS : createdAt + SURVIVAL_MS,
+        );
+        const runAt = Math.min(...dueTimes);
         await db.transaction((tx) => enqueue(tx, { kind: KIND, payload: null, key: "all", runAt }));
       },
     } satisfies JobKind,
   };
+
+  /** Forgets an entry that could not be read for days: it is not known whether its change was made. Returns whether it did. */
+  async function giveUp({ id, repositoryId, createdAt }: WikiEdit, err: unknown): Promise<boolean> {
+    const isOver = createdAt + GIVE_UP_MS <= clock();
+    const details = { err, repository_id: repositoryId };
+    if (isOver) log.error(details, "gave up the event of a wiki page");
+    else log.warn(details, "failed to read a wiki, will retry");
+    if (isOver) await deleteWikiEdit(db, id);
+    return isOver;
+  }
 
   async function recover(edit: WikiEdit): Promise<void> {
     if (await isMade(edit)) {

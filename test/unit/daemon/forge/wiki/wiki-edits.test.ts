@@ -40,6 +40,8 @@ let repository: ForgeRepository;
 let ids: string[];
 let now: number;
 let published: string[];
+/** Times of the next runs of the job. */
+let enqueued: number[];
 
 const gitIn = (...args: readonly string[]) =>
   execFileSync("git", args, { cwd: directory, encoding: "utf8" }).trim();
@@ -59,6 +61,7 @@ beforeEach(async () => {
   repository = await db.transaction((tx) => insertRepository(tx, newRepositoryRow(mira, "cabin")));
   now = Date.now();
   published = [];
+  enqueued = [];
 });
 afterEach(async () => {
   await db.close();
@@ -84,7 +87,10 @@ function openJob() {
       follow: notUsed,
     },
     emit,
-    enqueue: async () => 1,
+    async enqueue(_tx, { runAt }) {
+      enqueued.push(runAt ?? 0);
+      return 1;
+    },
     log,
   });
   return job;
@@ -124,7 +130,7 @@ test("a page whose process died before it had moved the branch is forgotten, wit
   expect([published, await listWikiEdits(db)]).toEqual([[], []]);
 });
 
-test("a wiki that git cannot read keeps its entry and stops none of the others", async () => {
+test("a wiki that git cannot read keeps its entry for a week, stops none of the others and fails no job", async () => {
   const damaged = await db.transaction((tx) =>
     insertRepository(tx, newRepositoryRow(mira, "damaged")),
   );
@@ -132,9 +138,21 @@ test("a wiki that git cannot read keeps its entry and stops none of the others",
   await die(ids[1] ?? "", "Home");
   gitIn("update-ref", ref, ids[2] ?? "");
   now += 121_000;
-  await expect(openJob().run()).rejects.toThrow("1 changes of wikis could not be read");
+  await openJob().run();
   expect(published).toEqual(["edited Home (why) by mira"]);
   expect(await listWikiEdits(db)).toMatchObject([{ page: "Lost" }]);
+  // The next look is in an hour, not at once.
+  expect(enqueued).toEqual([now + 3_600_000]);
+  await openJob().run();
+  expect(await listWikiEdits(db)).toHaveLength(1);
+  now += 7 * 86_400_000;
+  enqueued = [];
+  await openJob().run();
+  expect([await listWikiEdits(db), published, enqueued]).toEqual([
+    [],
+    ["edited Home (why) by mira"],
+    [],
+  ]);
 });
 
 test("an entry that a process may still work on stays", async () => {
