@@ -2,6 +2,7 @@ import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { type ReviewId, toCommentId } from "../../../storage/tables/forge/ids.ts";
 import {
   findCommentOrLine,
+  findEntry,
   type ForgeComment,
 } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
@@ -15,6 +16,30 @@ import { AppError } from "../../errors.ts";
 import { type ForgeCaller, isSelf } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
 import { notFound } from "../refusals.ts";
+
+/**
+ * Finds an entry of a timeline, or a comment on a line, and its kind in the table. Refuses with `not_found`, also a comment
+ * of a pending review of another person.
+ */
+export async function openEntry(
+  db: Queries,
+  { repository }: OwnedRepository,
+  caller: ForgeCaller | undefined,
+  id: number,
+): Promise<{
+  readonly kind: string;
+  readonly issue: ForgeIssue;
+  readonly comment: ForgeComment;
+}> {
+  const entry = await findEntry(db, repository.id, toCommentId(id));
+  const issue = entry && (await findIssueById(db, entry.issueId));
+  if (entry === undefined || issue === undefined) throw notFound();
+  const line = entry.kind === "code" ? await findReviewLine(db, entry.id) : undefined;
+  const review = line && (await findReviewById(db, line.reviewId));
+  if (review !== undefined && !isVisible(review, caller)) throw notFound();
+  const { kind, ...comment } = entry;
+  return { kind, issue, comment };
+}
 
 /** A comment that its author and writers change. */
 interface ChangeableComment {

@@ -44,7 +44,7 @@ export async function openIssue(
 }
 
 /** Finds a comment of a repository with its issue. Refuses with `not_found`. */
-export async function openComment(
+async function openComment(
   db: Queries,
   { repository }: OwnedRepository,
   id: number,

@@ -75,6 +75,12 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
   };
 }
 
+/** Returns 204 for another entry of a timeline than a comment, as the reference does. */
+export function toCommentAnswer(found: CommentDetails | undefined, urls: ForgeUrls) {
+  if (found === undefined) return { status: 204 } as const;
+  return { status: 200, body: toCommentView(found, urls) } as const;
+}
+
 export function toCommentView(
   { owned, issue, comment, author, attachments }: CommentDetails,
   urls: ForgeUrls,

@@ -4,7 +4,14 @@ import { page } from "../../http/serve.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { toCommentView, toIssueEdit, toIssueView, toNewIssue, toWatchView } from "./issue.view.ts";
+import {
+  toCommentAnswer,
+  toCommentView,
+  toIssueEdit,
+  toIssueView,
+  toNewIssue,
+  toWatchView,
+} from "./issue.view.ts";
 import type { Issues } from "./issues.service.ts";
 import type { Watching } from "./watching.service.ts";
 
@@ -41,7 +48,7 @@ export function issueRoutes({
     createIssueComment: async ({ opened, caller, params, body }) =>
       toCommentView(await issues.comment(opened, params.index, caller, body.body), urls),
     getIssueComment: async ({ opened, params }) =>
-      toCommentView(await issues.getComment(opened, params.id), urls),
+      toCommentAnswer(await issues.getComment(opened, params.id), urls),
     editIssueComment: async ({ opened, caller, params, body, request }) => {
       const ifMatch = request.headers["if-match"];
       const change = { body: body.body, ifMatch };

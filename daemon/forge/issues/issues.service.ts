@@ -24,20 +24,14 @@ import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
 import type { CommentDetails, Emit } from "../events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
-import { assertRoomForText, openChangeable } from "./changeable-comment.ts";
+import { assertRoomForText, openChangeable, openEntry } from "./changeable-comment.ts";
 import {
   findPeople,
   loadCommentParts,
   loadIssueDetails,
   type IssueDetails,
 } from "./issue-details.ts";
-import {
-  assertMayChange,
-  assertUnlocked,
-  canWrite,
-  openComment,
-  openIssue,
-} from "./issue-access.ts";
+import { assertMayChange, assertUnlocked, canWrite, openIssue } from "./issue-access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository } from "../opened.ts";
 
@@ -176,8 +170,8 @@ export function createIssues({
       });
     },
 
-    /** Throws `not_found`. */
-    getComment: (opened: GrantedRepository, id: number): Promise<CommentDetails> =>
+    /** Returns a comment; undefined for another entry of a timeline, as in the reference. Throws `not_found`. */
+    getComment: (opened: GrantedRepository, id: number): Promise<CommentDetails | undefined> =>
       getComment(db, opened, id),
 
     /**
@@ -244,8 +238,9 @@ async function getComment(
   db: Queries,
   owned: GrantedRepository,
   id: number,
-): Promise<CommentDetails> {
-  const { issue, comment } = await openComment(db, owned, id);
+): Promise<CommentDetails | undefined> {
+  const { kind, issue, comment } = await openEntry(db, owned, owned.grant.caller, id);
+  if (kind !== "comment") return undefined;
   return { owned, issue, comment, ...(await loadCommentParts(db, comment)) };
 }
 

@@ -7,6 +7,7 @@ import { labelEndpoints } from "../../contract/forge/issues/labels.ts";
 import { reactionEndpoints } from "../../contract/forge/issues/reactions.ts";
 import { trackedTimeEndpoints } from "../../contract/forge/issues/tracked-times.ts";
 import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import { attachFiles } from "./attach-files.ts";
 import {
@@ -208,10 +209,11 @@ async function editComment(context: ForgePageContext, params: CommentParams): Pr
 }
 
 async function tickComment(context: ForgePageContext, params: CommentParams): Promise<void> {
-  const { body: found } = await context.call(issueEndpoints.getIssueComment, {
+  const found = await context.call(issueEndpoints.getIssueComment, {
     params: toCommentPath(params),
   });
-  await replaceComment(context, params, readTicked(context, found.body));
+  if (found.status !== 200) throw notFound();
+  await replaceComment(context, params, readTicked(context, found.body.body));
 }
 
 const toCommentPath = ({ owner, repo, id }: CommentParams) => ({ owner, repo, id });

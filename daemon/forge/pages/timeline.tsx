@@ -11,7 +11,7 @@ import { Form } from "../../pages/form.tsx";
 import { toPageNumber } from "../../pages/page.ts";
 import { TextCard } from "./comment-card.tsx";
 import { Author, UserLink } from "./elements.tsx";
-import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
+import { findRefusal, type ForgePageContext, type RepositoryParams } from "./forge-page.ts";
 import { CauseLink, toEventText } from "./issue-event.tsx";
 import type { IssueWork } from "./issue-work.ts";
 import { FilePicker, readText, renderComment, TextButtons, TextField } from "./texts.tsx";
@@ -60,26 +60,39 @@ export async function loadTimeline(
     params: path,
     query,
   });
-  const items = await Promise.all(
+  const items: TimelineItem[][] = await Promise.all(
     body.map(async (entry) => {
-      const isComment = entry.type === "comment";
-      if (!isComment && entry.type !== "review")
-        return { entry, html: undefined, originalAuthor: "", files: [], reactions: [] };
-      const html = await renderComment(context, home, entry.body);
-      if (!isComment) return { entry, html, originalAuthor: "", files: [], reactions: [] };
-      const of = { params: { owner, repo, id: String(entry.id) } };
-      const originalAuthor = isImported
-        ? (await call(issueEndpoints.getIssueComment, of)).body.original_author
-        : "";
-      const { body: files } = await call(attachmentEndpoints.listCommentAttachments, of);
-      const { body: reactions } = await call(reactionEndpoints.listCommentReactions, {
-        ...of,
-        query: { limit: "50" },
+      const html =
+        entry.type === "comment" || entry.type === "review"
+          ? await renderComment(context, home, entry.body)
+          : undefined;
+      const plain = { entry, html, originalAuthor: "", files: [], reactions: [] };
+      if (entry.type !== "comment") return [plain];
+      const of = { owner, repo, id: String(entry.id) };
+      const found: TimelineItem[] = [];
+      // It may have been deleted since the timeline was read.
+      await findRefusal(["not_found"], async () => {
+        found.push({ ...plain, ...(await loadCommentParts(context, of, isImported)) });
       });
-      return { entry, html, originalAuthor, files, reactions };
+      return found;
     }),
   );
-  return { items, page, total };
+  return { items: items.flat(), page, total };
+}
+
+async function loadCommentParts(
+  { call }: ForgePageContext,
+  params: RepositoryParams & { readonly id: string },
+  isImported: boolean,
+): Promise<Pick<TimelineItem, "originalAuthor" | "files" | "reactions">> {
+  const comment = isImported ? await call(issueEndpoints.getIssueComment, { params }) : undefined;
+  const { body: files } = await call(attachmentEndpoints.listCommentAttachments, { params });
+  const { body: reactions } = await call(reactionEndpoints.listCommentReactions, {
+    params,
+    query: { limit: "50" },
+  });
+  const originalAuthor = comment?.status === 200 ? comment.body.original_author : "";
+  return { originalAuthor, files, reactions };
 }
 
 /** The comments and events of a timeline. `more` is shown below an entry. */

@@ -54,6 +54,7 @@ async function comment(pull: string, ...comments: object[]): Promise<number[]> {
 
 interface Line {
   readonly id: number;
+  readonly body: string;
   readonly position: number;
   readonly original_position: number;
   readonly line: number;
@@ -299,6 +300,44 @@ test("a comment of a pending review is changed by its reviewer, without an event
   expect((await by("rita", "PATCH", at, { body: `See #${number}` })).status).toBe(200);
   expect((await by("mira", "GET", `${path}/issues/${number}/timeline`)).json).toEqual([]);
   expect((await by("rita", "DELETE", at)).status).toBe(204);
+});
+
+test("the comments on lines of all reviews are one list, without those of pending reviews of others", async () => {
+  const { path, fork, pull, home } = await newPull();
+  const [first = 0] = await comment(pull, { new_position: 1, body: "About one" });
+  const [second = 0] = await comment(pull, { new_position: 4, body: "About four" });
+  const lines = [{ path: "file.txt", body: "Not yet", new_position: 3 }];
+  await by("zoe", "POST", `${pull}/reviews`, { body: "So far", comments: lines });
+  const list = async (query = "", who = "rita") => {
+    const { json, headers } = await by(who, "GET", `${pull}/reviews/comments${query}`);
+    return [json.map(({ body }: Line) => body), headers.get("x-total-count")];
+  };
+  expect(await list()).toEqual([["About one", "About four"], "2"]);
+  expect(await list("", "zoe")).toEqual([["About one", "About four", "Not yet"], "3"]);
+  const reviews = (await by("rita", "GET", `${pull}/reviews`)).json;
+  expect(await list(`?reviews=${reviews[1].id},7777`)).toEqual([["About four"], "1"]);
+  expect(await list("?reviews=x")).toEqual([[], "0"]);
+  const many = Array.from({ length: 101 }, (_, at) => at).join(",");
+  expect((await by("rita", "GET", `${pull}/reviews/comments?reviews=${many}`)).status).toBe(422);
+  const none = await by("rita", "GET", `${path}/pulls/99/reviews/comments`);
+  expect(none.status).toBe(404);
+  await write(fork, "one\ntwo\nTHREE\nFOUR!\nfive\n");
+  await expectPlaces(pull, ["1 0: 1", "4 0: outdated"]);
+  expect(await list("?outdated=true")).toEqual([["About four"], "1"]);
+  expect(await list("?outdated=false")).toEqual([["About one"], "1"]);
+  // The page of the changes has those whose lines it shows, that of the conversation all.
+  const changes = await show(`${home}/files`);
+  expect([changes.includes("About one"), changes.includes("About four")]).toEqual([true, false]);
+  const talk = await show(home);
+  expect([talk.includes("About one"), talk.includes("About four")]).toEqual([true, true]);
+  expect(talk).not.toContain("Not yet");
+  // The API of comments has those of the conversation only, as Gitea's: 204 for others.
+  const entry = (id: number, who = "rita") => by(who, "GET", `${path}/issues/comments/${id}`);
+  expect([(await entry(first)).status, (await entry(second)).status]).toEqual([204, 204]);
+  const hidden = (await by("zoe", "GET", `${pull}/reviews/comments`)).json.at(-1);
+  expect([(await entry(hidden.id)).status, (await entry(hidden.id, "zoe")).status]).toEqual([
+    404, 204,
+  ]);
 });
 
 test("an edited comment on a line counts against the maximum of its review", async () => {

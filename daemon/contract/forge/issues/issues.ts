@@ -217,9 +217,10 @@ export const issueEndpoints = {
         as: "get",
         method: "GET",
         at: "comments/:id",
-        summary: "A comment, as notification threads name it",
+        summary:
+          "A comment, as notification threads name it; 204 for another entry of a timeline, such as an event or a comment on a line",
         params: commentParams,
-        replies: { 200: commentShape },
+        replies: { 200: commentShape, 204: empty },
         apiOnly:
           "threads refer to it by address; croft issue view --comments shows all of an issue",
       }),

@@ -4,7 +4,7 @@ import type { WireRepository } from "../../../contract/forge/repositories/reposi
 import { teamEndpoints } from "../../../contract/forge/organizations/teams.ts";
 import { isMissing } from "../place.tsx";
 import { UserLink } from "../elements.tsx";
-import type { ForgePageRoute } from "../forge-page.ts";
+import { findRefusal, type ForgePageRoute } from "../forge-page.ts";
 import { KeyList } from "./key-list.tsx";
 import { ActionForm, DeleteEntry, Entries, readFlag, readText } from "./settings-form.tsx";
 import {
@@ -49,14 +49,19 @@ async function showCollaborators(view: View<WireRepository>) {
   });
   const entries = await Promise.all(
     users.map(async (user) => {
-      const { body } = await call(collaboratorEndpoints.getCollaboratorPermission, {
-        params: { ...params, collaborator: user.login },
+      let given = "";
+      // The account may have been deleted since the list was read.
+      await findRefusal(["not_found"], async () => {
+        const path = { ...params, collaborator: user.login };
+        ({
+          body: { permission: given },
+        } = await call(collaboratorEndpoints.getCollaboratorPermission, { params: path }));
       });
       const hidden = { user: user.login };
       return {
         key: user.id,
         name: <UserLink user={user} />,
-        note: body.permission,
+        note: given,
         tools: (
           <>
             <ActionForm
@@ -64,7 +69,7 @@ async function showCollaborators(view: View<WireRepository>) {
               action="put"
               submit={`Change ${user.login}`}
               fields={{ permission }}
-              values={{ permission: body.permission }}
+              values={{ permission: given }}
               hidden={hidden}
               isInline
             />

@@ -93,6 +93,21 @@ export async function findComment(
   );
 }
 
+/** Returns any entry of a timeline of a repository, also a comment on a line, with its kind. */
+export async function findEntry(
+  db: Queries,
+  repositoryId: RepositoryId,
+  id: CommentId,
+): Promise<(ForgeComment & { readonly kind: string }) | undefined> {
+  const row = await db.get<{ kind: string }>(
+    `SELECT c.kind, ${comments.as("c").columns} FROM forge_issue_comments c
+     JOIN forge_issues i ON i.id = c.issue_id WHERE c.id = ? AND i.repository_id = ?`,
+    id,
+    repositoryId,
+  );
+  return row && { ...comments.read(row), kind: row.kind };
+}
+
 /** As `findComment`, also a comment on a line. */
 export async function findCommentOrLine(
   db: Queries,
