@@ -139,8 +139,13 @@ Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
   $before = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { "$_" } })
   if ($wordToComplete -ne '' -and $before.Count -gt 0) { $before = @($before | Select-Object -SkipLast 1) }
-  # As it stands on the line, maybe in quotes.
-  $typed = $wordToComplete.Trim("'", '"')
+  # Takes quotes and backticks away as PowerShell does: also quotes behind --flag=, and those that are still open.
+  $typed = [regex]::Replace($wordToComplete, '''((?:[^'']|'''')*)(?:''|$)|"((?:[^"@']|""|@'.)*)(?:"|$)|@'(.)', {
+    param($found)
+    if ($found.Value[0] -eq "'") { $found.Groups[1].Value.Replace("''", "'") }
+    elseif ($found.Value[0] -eq '"') { $found.Groups[2].Value -replace '""', '"' -replace '@'(.)', '$1' }
+    else { $found.Groups[3].Value }
+  })
   # An empty argument would get lost on the way; croft reads two quotes as one.
   $last = if ($typed -eq '') { '""' } else { $typed }
   # In quotes: a script croft.ps1, as npm makes, would lose the bare one.

@@ -17,6 +17,32 @@ test.each(shells)("the script for %s asks croft", async (shell) => {
   expect(json()).toEqual({ shell, script: ran.out });
 });
 
+test.each([
+  ["'a b", "a b"],
+  ["'it''s'", "it's"],
+  ['"a b', "a b"],
+  ['"say ""hi"" for `$5"', 'say "hi" for $5'],
+  ['--repo="keeper/no', "--repo=keeper/no"],
+  ["--title='The gate", "--title=The gate"],
+  ["--title=The` gate", "--title=The gate"],
+  ["keeper/notes#7", "keeper/notes#7"],
+  ["", ""],
+])("the script for PowerShell reads the typed word %s as %s", async (typed, plain) => {
+  const { out } = await runCli(["completion", "powershell"], { home: "/nowhere" });
+  const [, pattern = ""] = /::Replace\(\$wordToComplete, '(.+)', \{$/m.exec(out) ?? [];
+  // .NET reads the expression as JavaScript does. The replacements are those of the script.
+  const expression = new RegExp(pattern.replaceAll("''", "'"), "g");
+  const read = typed.replace(
+    expression,
+    (found: string, single: string = "", double: string = "", escaped: string = "") => {
+      if (found.startsWith("'")) return single.replaceAll("''", "'");
+      if (!found.startsWith('"')) return escaped;
+      return double.replaceAll('""', '"').replaceAll(/`(.)/g, "$1");
+    },
+  );
+  expect(read).toBe(plain);
+});
+
 /** Names that a shell must quote: a backslash, a quote, command substitutions. */
 const names = ["docs/", "a b.txt", "ä's.txt", "back\\slash/", "$(touch pwned)", "q`x`.txt"];
 
