@@ -173,6 +173,48 @@ describe("a push with a workflow", () => {
     ]);
     expect(statuses[0].context).toBe("CI / a (push)");
     expect(statuses[0].description).toMatch(/^Successful in \d+s$/);
+    const listed = await people.api("GET", "/repos/mira/whole/actions/tasks");
+    expectWireShape("ActionTaskResponse", listed.json);
+    expect(listed.headers.get("x-total-count")).toBe("1");
+    expect(listed.json).toMatchObject({
+      total_count: 1,
+      workflow_runs: [
+        {
+          id: Number(task?.id),
+          name: "a",
+          head_branch: "main",
+          run_number: 1,
+          event: "push",
+          status: "success",
+          workflow_id: "ci.yml",
+          url: `${daemon.url}/mira/whole/actions/runs/${run}`,
+        },
+      ],
+    });
+  });
+
+  test("the tasks of a repository are those of all attempts, the newest first, for who may read its runs", async () => {
+    const path = "/repos/mira/tasks/actions";
+    const run = await pushWorkflow("tasks", one("tasks"));
+    const tasks = async (query = "") => (await get(`${path}/tasks${query}`)).workflow_runs;
+    // No runner has taken the job.
+    expect(await tasks()).toEqual([]);
+    const runner = await registerRunner(daemon, instanceToken, { name: "t", labels: ["tasks"] });
+    const ids: number[] = [];
+    for (const word of ["FAILURE", "SUCCESS"]) {
+      const { task } = await fetchTask(daemon, runner);
+      ids.push(Number(task?.id));
+      await result(runner, task?.id, word);
+      if (word === "FAILURE") await people.api("POST", `${path}/runs/${run}/rerun`);
+    }
+    expect(await tasks()).toMatchObject([
+      { id: ids[1], status: "success" },
+      { id: ids[0], status: "failure" },
+    ]);
+    expect(await tasks("?page=2&limit=1")).toMatchObject([{ id: ids[0] }]);
+    await people.api("PATCH", "/repos/mira/tasks", { private: true });
+    await people.newUser("nora");
+    expect((await people.by("nora", "GET", `${path}/tasks`)).status).toBe(404);
   });
 
   test("the log of a job is stored by row despite repeated, missing and late rows", async () => {
