@@ -33,7 +33,7 @@ export async function readAnswers(path: string): Promise<Answers> {
  * How many declared answers may go unseen by a run of all tests. Lower it when tests see more; a new operation comes with the
  * tests of its refusals.
  */
-export const UNSEEN_MAX = 110;
+export const UNSEEN_MAX = 48;
 
 /** What the tests left out of the contract, or met outside of it. */
 export interface AnswerGaps {
@@ -48,7 +48,7 @@ export interface AnswerGaps {
   readonly declared: number;
 }
 
-/** Operations that never succeed. */
+/** Operations that never succeed; OpenAPI wants a success of each. */
 const neverSuccessful: ReadonlySet<string> = new Set([
   // Gitea's own, for a key with which the server signs commits: croft has none.
   "forge.signing_key.gpg",
@@ -86,7 +86,9 @@ export function findGaps(endpoints: readonly Endpoint[], answers: Answers): Answ
         .map((status) => `${name} ${status}`),
     ),
     unseen: all.flatMap(({ name, statuses, seen }) =>
-      statuses.filter((status) => !seen.has(status)).map((status) => `${name} ${status}`),
+      statuses
+        .filter((status) => !seen.has(status) && (status >= 400 || !neverSuccessful.has(name)))
+        .map((status) => `${name} ${status}`),
     ),
     declared: all.reduce((sum, { statuses }) => sum + statuses.length, 0),
   };

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { resource } from "./resource.ts";
 import { repository } from "../permission.ts";
 import { empty, eventStream, forgeUser } from "../endpoint.ts";
-import { paging, pathInteger, queryFlag, trimmedQueryText, wireId, wireTime } from "./common.ts";
+import {
+  fittingAnyText,
+  paging,
+  pathInteger,
+  queryFlag,
+  trimmedQueryText,
+  wireId,
+  wireTime,
+} from "./common.ts";
 import { repositoryParams, repositoryShape } from "./repositories/repositories.ts";
 
 const threadStatusWords = ["unread", "read", "pinned"] as const;
@@ -35,22 +43,26 @@ export type WireThread = z.output<typeof threadShape>;
 
 /** Repeatable words of a closed list. Unknown words are dropped; a filter with unknown words only filters nothing. */
 const queryWords = <W extends string>(words: readonly W[]) =>
-  z.preprocess(
-    (value: string | readonly string[] | undefined) => {
-      if (value === undefined) return undefined;
-      const values = typeof value === "string" ? [value] : value;
-      const requested = values.map((word) => word.trim().toLowerCase());
-      return words.filter((word) => requested.includes(word));
-    },
-    z.array(z.enum(words as readonly [W, ...W[]])).optional(),
+  fittingAnyText(
+    z.preprocess(
+      (value: string | readonly string[] | undefined) => {
+        if (value === undefined) return undefined;
+        const values = typeof value === "string" ? [value] : value;
+        const requested = values.map((word) => word.trim().toLowerCase());
+        return words.filter((word) => requested.includes(word));
+      },
+      z.array(z.enum(words as readonly [W, ...W[]])).optional(),
+    ),
   );
 
 /** `unread`, `read` or `pinned`; anything else is `read`. */
-const targetStatus = z.preprocess((value: string | readonly string[] | undefined) => {
-  const first = typeof value === "object" ? value[0] : value;
-  const word = (first ?? "").trim().toLowerCase();
-  return threadStatusWords.find((status) => status === word) ?? "read";
-}, z.enum(threadStatusWords).default("read"));
+const targetStatus = fittingAnyText(
+  z.preprocess((value: string | readonly string[] | undefined) => {
+    const first = typeof value === "object" ? value[0] : value;
+    const word = (first ?? "").trim().toLowerCase();
+    return threadStatusWords.find((status) => status === word) ?? "read";
+  }, z.enum(threadStatusWords).default("read")),
+);
 
 const listQuery = z.object({
   all: queryFlag,

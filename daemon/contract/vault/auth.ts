@@ -141,8 +141,6 @@ export const accountEndpoints = {
         as: "logout",
         method: "POST",
         summary: "Sign out of the session of the refresh cookie",
-        // To a request that a browser sends from another site.
-        refuses: [403],
         replies: { 200: message },
       }),
     }),

@@ -217,7 +217,6 @@ export const documentEndpoints = {
           ...paging,
         }),
         replies: { 200: pageOf(listedDocument) },
-        refuses: [404],
       }),
       getDocument: get("Get a document; recipients of a share get it without the extracted text", {
         as: "view",

@@ -40,12 +40,19 @@ export function resource<
   return declare({ ...verbs, list } as unknown as VaultVerbs<B>);
 }
 
-function refusalsOf({ gate, params, query, body, limit }: Omit<Endpoint, "replies">): number[] {
+function refusalsOf(declared: Omit<Endpoint, "replies">): number[] {
+  const { gate, params, query, body, limit } = declared;
   const isOpen = gate.admits === "anyone" || gate.admits === "vault_upload_address";
   return [
-    ...(isOpen ? [] : [401, 403]),
+    ...(isOpen ? [] : [401, ...(admitsAll(declared) ? [] : [403])]),
     ...(params === undefined ? [] : [404]),
     ...((params ?? query ?? body) === undefined ? [] : [422]),
     ...(limit === undefined ? [] : [429]),
   ];
+}
+
+/** Whether every account and every machine token may call it. */
+function admitsAll({ gate, method, onlyReads }: Omit<Endpoint, "replies">): boolean {
+  if (gate.admits !== "vault_account" || gate.refusesMachineTokens === true) return false;
+  return method === "GET" || onlyReads === true;
 }

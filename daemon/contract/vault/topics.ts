@@ -54,7 +54,7 @@ export const topicEndpoints = {
     ({ create }) => ({
       createSystemTopic: create("Create a topic that every user sees", newTopic, {
         as: "create_system",
-        refuses: [409, 429],
+        refuses: [409],
       }),
     }),
   ),

@@ -464,6 +464,9 @@ describe("hostile input", () => {
     expect(full.status).toBe(413);
     await client.send("DELETE", location);
     expect((await client.putBlob("full/own", rest)).status).toBe(201);
+    const last = await client.start("full/own");
+    const ended = await client.send("PUT", `${last}?digest=${digestOf(huge)}`, { body: huge });
+    expect(ended.status).toBe(413);
   });
 
   test("two chunks at once at the same place: one of them is kept", async () => {

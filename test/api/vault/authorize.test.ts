@@ -115,6 +115,8 @@ describe("signing in at Google", () => {
         quota: { total_bytes: 15 * 1024 ** 3 },
       },
     ]);
+    // Its name is taken.
+    expect((await start(mira, "?display_name=My%20drive")).status).toBe(409);
     const base = `/api/cloud/connections/${items[0].id}`;
     const form = new FormData();
     form.set("file", new File(["twelve bytes"], "note.txt", { type: "text/plain" }));

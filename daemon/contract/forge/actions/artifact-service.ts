@@ -10,7 +10,8 @@ const apiOnly = "the toolkit of actions calls it from jobs";
 /** The body of an error of Twirp. */
 const serviceError = z.object({ code: z.string(), msg: z.string() });
 
-const refusals = { 400: serviceError, 401: serviceError, 404: serviceError } as const;
+const refusals = { 400: serviceError, 401: serviceError } as const;
+const namedRefusals = { ...refusals, 404: serviceError } as const;
 
 /** Characters of the longest name and content type. */
 const NAME_CHARACTERS_MAX = 255;
@@ -122,7 +123,7 @@ export const artifactServiceEndpoints = {
         body: message({ name: artifactName, size: int64.default(0), hash: z.string().nullish() }),
         replies: {
           200: z.object({ ok: z.boolean(), artifact_id: z.string() }),
-          ...refusals,
+          ...namedRefusals,
           503: serviceError,
           507: serviceError,
         },
@@ -176,7 +177,7 @@ export const artifactServiceEndpoints = {
         method: "POST",
         summary: "Get an address from which a job downloads an artifact",
         body: message({ name: artifactName }),
-        replies: { 200: z.object({ signed_url: z.string() }), ...refusals },
+        replies: { 200: z.object({ signed_url: z.string() }), ...namedRefusals },
         refusesOnly: [],
         apiOnly,
       }),
@@ -194,7 +195,7 @@ export const artifactServiceEndpoints = {
         method: "POST",
         summary: "Delete an artifact of the job's run attempt",
         body: message({ name: artifactName }),
-        replies: { 200: z.object({ ok: z.boolean(), artifact_id: z.string() }), ...refusals },
+        replies: { 200: z.object({ ok: z.boolean(), artifact_id: z.string() }), ...namedRefusals },
         refusesOnly: [],
         apiOnly,
       }),
@@ -223,7 +224,7 @@ export const artifactServiceEndpoints = {
             .default(""),
         }),
         body: stream("application/octet-stream", "application/xml"),
-        replies: { 201: empty, ...refusals, 413: serviceError, 507: serviceError },
+        replies: { 201: empty, ...namedRefusals, 413: serviceError, 507: serviceError },
         refusesOnly: [],
         apiOnly,
       }),
@@ -241,7 +242,7 @@ export const artifactServiceEndpoints = {
         method: "GET",
         summary: "Download an artifact from a signed address; ranges are served",
         query: signed,
-        replies: { 200: bytes, ...refusals, 503: serviceError },
+        replies: { 200: bytes, ...namedRefusals, 503: serviceError },
         refusesOnly: [],
       }),
     }),

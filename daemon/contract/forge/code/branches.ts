@@ -95,7 +95,7 @@ export const branchEndpoints = resource(
       params,
       replies: { 204: empty },
       limit: writeLimit,
-      refuses: [409, 412, 422],
+      refuses: [409, 412],
     }),
   }),
 );

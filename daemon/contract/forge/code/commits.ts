@@ -2,7 +2,7 @@ import { z } from "zod";
 import { resource } from "../resource.ts";
 import { repository } from "../../permission.ts";
 import { anyoneWithin, bytesOf, jsonOrBytes } from "../../endpoint.ts";
-import { optionalQueryFlag, queryText, queryWord } from "../common.ts";
+import { fittingAnyText, optionalQueryFlag, queryText, queryWord } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { commitShape, readLimit, shaParams, whitespace } from "./shapes.ts";
 
@@ -99,7 +99,7 @@ export const commitEndpoints = {
         summary:
           "The commits of the second of two branches, tags or commits that the first lacks, or their diff",
         query: z.object({
-          output: queryWord(["diff", "patch"]),
+          output: fittingAnyText(queryWord(["diff", "patch"])),
           whitespace,
           files: optionalQueryFlag,
           verification: optionalQueryFlag,

@@ -130,7 +130,6 @@ const issueLabels = resource(
       method: "DELETE",
       summary: "Take all labels off an issue",
       replies: { 204: empty },
-      refuses: [422],
       apiOnly:
         "croft issue edit --label sets the labels of an issue; without a name it clears them",
     }),

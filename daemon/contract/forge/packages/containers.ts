@@ -60,7 +60,8 @@ export const containerRegistryEndpoints = resource(
           issued_at: z.string(),
         }),
       },
-      ...reading,
+      refusesOnly: [401, 403, 404],
+      apiOnly,
     }),
     listContainers: operation({
       as: "catalog",

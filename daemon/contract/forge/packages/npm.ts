@@ -93,7 +93,7 @@ const packageOperations = ({ label, at }: NameForm) =>
         params: packageParams.extend({ filename: z.string(), revision: z.string() }),
         summary: "Unpublish the version of a tarball",
         replies: { 200: done },
-        ...removing,
+        ...reading,
       }),
     }),
   );

@@ -156,7 +156,6 @@ export const branchProtectionEndpoints = resource(
       summary: "Remove a rule",
       params,
       replies: { 204: empty },
-      refuses: [422],
     }),
   }),
 );

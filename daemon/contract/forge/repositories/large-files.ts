@@ -13,14 +13,15 @@ export const LARGE_FILES_TYPE = "application/vnd.git-lfs+json";
 const apiOnly = "Git LFS itself speaks it";
 
 const refusal = z.object({ message: z.string(), documentation_url: z.string().optional() });
-const refusals = {
+const transferRefusals = {
   400: refusal,
   401: refusal,
   403: refusal,
   404: refusal,
-  415: refusal,
   503: refusal,
 } as const;
+/** All but the transfers answer in Git LFS's own type of content only. */
+const refusals = { ...transferRefusals, 415: refusal } as const;
 
 /** How many files a request may name; the client asks for 100 at a time. */
 const FILES_MAX = 1_000;
@@ -103,7 +104,7 @@ export const largeFileEndpoints = resource(
       at: "objects/:oid",
       params: repositoryParams.extend({ oid: z.string() }),
       summary: "The bytes of a file of Git LFS; ranges are served",
-      replies: { 200: bytes, ...refusals },
+      replies: { 200: bytes, ...transferRefusals },
       refusesOnly: [],
       apiOnly,
     }),
@@ -114,7 +115,7 @@ export const largeFileEndpoints = resource(
       params: repositoryParams.extend({ oid: z.string(), size: z.string() }),
       summary: "Upload the bytes of a file of Git LFS",
       body: stream("application/octet-stream"),
-      replies: { 200: empty, ...refusals, 413: refusal, 422: refusal, 507: refusal },
+      replies: { 200: empty, ...transferRefusals, 413: refusal, 422: refusal, 507: refusal },
       refusesOnly: [],
       apiOnly,
     }),

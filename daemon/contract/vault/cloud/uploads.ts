@@ -57,7 +57,7 @@ export const cloudUploadEndpoints = resource(
       item: true,
       summary: "Append bytes at Upload-Offset; received bytes are kept when the connection is lost",
       body: stream("application/octet-stream"),
-      replies: { 200: openUpload, ...refusals },
+      replies: { 200: openUpload, ...removalRefusals },
       refusesOnly: [],
     }),
     completeUpload: operation({
@@ -66,7 +66,7 @@ export const cloudUploadEndpoints = resource(
       at: "complete",
       summary: "Compare the hash and store the file under its name; nothing is visible before",
       body: z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
-      replies: { 200: z.union([uploaded, nameTaken]), ...refusals },
+      replies: { 200: z.union([uploaded, nameTaken]), ...removalRefusals },
       refusesOnly: [],
     }),
     cancelUpload: operation({

@@ -16,7 +16,6 @@ import {
 import { AppError } from "../../../errors.ts";
 import { uploadTooLarge } from "../../../utilities/receive-body.ts";
 import type { GrantedRepository } from "../../opened.ts";
-import { notFound } from "../../refusals.ts";
 import { openRun } from "../runs/run-records.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { RunningTask } from "./running-tasks.ts";
@@ -60,7 +59,7 @@ export function createSummaries({
         throw new AppError("invalid_argument", "the address names no step of this job");
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");
       const ownerId = await findTaskOwner(db, taskId);
-      if (ownerId === undefined) throw notFound();
+      if (ownerId === undefined) throw new AppError("unauthenticated", "the repository is deleted");
       // The log may get further masks while the summary is masked.
       for (let tries = 0; tries < TRIES; tries += 1) {
         const { sealedMasks } = await getOpenTask(db, taskId);
