@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { croftJson, runCroft, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { countKills, limitOfKills } from "../support/kills.ts";
 import {
   type Check,
@@ -13,6 +13,7 @@ import {
   signIn,
   writers,
 } from "./mixed-crash.ts";
+import { synchronizing, type SyncedFolders } from "./mixed-sync.ts";
 
 const ROUNDS = countKills(10);
 const KILL_WITHIN_MS = 150;
@@ -20,12 +21,13 @@ const PASSWORD = "Correct-Horse-7-Battery";
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 
 test(
-  "wikis, releases, pull requests, large files, images, versions, links and WebDAV survive kills together",
+  "wikis, releases, pull requests, large files, images, versions, links, WebDAV and synchronizations survive kills together",
   { timeout: limitOfKills(ROUNDS) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     const env = { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn" };
-    const serve = () => serveCroft(command, { home, env });
+    let port = 0;
+    const serve = () => serveCroft(command, { home, env, port });
     try {
       const { forge } = await croftJson<{ forge: { token: string } }>(
         command,
@@ -34,15 +36,15 @@ test(
         PASSWORD,
       );
       let machineToken: string | undefined;
+      const box = join(home, "files", "mira", "box");
+      const all = { ...writers, sync: synchronizing(foldersToSync(home, box)) };
       let checks: Check[] = [];
       let checked = 0;
       for (let round = 0; round <= ROUNDS; round += 1) {
         await using daemon = await serve();
-        machineToken ??= await prepareMixed(
-          daemon.url,
-          forge.token,
-          join(home, "files", "mira", "box"),
-        );
+        // A synchronized pair of folders belongs to one address.
+        port = Number(new URL(daemon.url).port);
+        machineToken ??= await prepareMixed(daemon.url, forge.token, box);
         const bearer = await signIn(daemon.url);
         const client: Client = { url: daemon.url, token: forge.token, bearer, machineToken };
         for (const check of checks) await check(client);
@@ -52,22 +54,28 @@ test(
           expect(await daemon.end("SIGTERM")).toBe(0);
           break;
         }
-        checks = [];
-        const ends = Object.entries(writers).map(([name, write]) =>
-          write(client, `${name}-${round}`, checks),
+        const acknowledged = Object.entries(all).map(([name, write]) => ({
+          name,
+          write,
+          checks: [] as Check[],
+        }));
+        const ends = acknowledged.map(({ name, write, checks: own }) =>
+          write(client, `${name}-${round}`, own),
         );
         const writing = Promise.all(ends);
         // At a random moment after every kind of write has begun; at once when a writer fails.
         let isWriting = true;
         const begun = async () => {
-          while (isWriting && checks.length < ends.length) await sleep(1);
+          while (isWriting && acknowledged.some(({ checks: own }) => own.length === 0))
+            await sleep(1);
         };
         await Promise.race([writing, begun()]).finally(() => (isWriting = false));
         await sleep(Math.random() * KILL_WITHIN_MS);
         await daemon.end("SIGKILL");
         await writing;
+        checks = acknowledged.flatMap(({ checks: own }) => own);
       }
-      expect(checked).toBeGreaterThanOrEqual(ROUNDS * Object.keys(writers).length);
+      expect(checked).toBeGreaterThanOrEqual(ROUNDS * Object.keys(all).length);
       expect(await croftJson<unknown>(command, ["daemon", "check"], { home })).toEqual([]);
       expect(await readdir(join(home, "tmp"))).toEqual([]);
     } finally {
@@ -75,3 +83,17 @@ test(
     }
   },
 );
+
+/** A folder beside the daemon's home, and one of the connection, kept equal by the command line. */
+function foldersToSync(home: string, box: string): SyncedFolders {
+  const here = join(home, "work", "here");
+  return {
+    here,
+    there: join(box, "there"),
+    sync: ({ url, machineToken }) =>
+      runCroft(command, ["vault", "item", "sync", here, "Box:/there", "--both", "--json"], {
+        home,
+        env: { CROFT_URL: url, CROFT_VAULT_TOKEN: machineToken },
+      }),
+  };
+}
