@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect } from "vitest";
 import { apiOf } from "../../daemon/contract/api-of.ts";
 import type { Endpoint } from "../../daemon/contract/endpoint.ts";
@@ -10,7 +11,8 @@ import {
   send,
   type Sending,
 } from "../support/fuzz/declared-requests.ts";
-import { createFuzzHome } from "../support/fuzz/fuzz-home.ts";
+import { createFuzzHome, existing } from "../support/fuzz/fuzz-home.ts";
+import { valuesOf } from "../support/fuzz/schema-values.ts";
 import { toBody } from "../support/forge/route-requests.ts";
 import { withDatabaseFile } from "../support/skip.ts";
 
@@ -131,4 +133,38 @@ withDatabaseFile(
     }
   },
   300_000,
+);
+
+/** Text that no database stores: every request of the forge is searched for it, in the vault each schema refuses it. */
+const UNSTORABLE = "a\0b";
+
+/** Fitting requests to an operation, but for one value of the path, query or body. */
+function* unstorableRequests(declared: Endpoint): Generator<Probe> {
+  const { query, body } = declared;
+  const [caller = ""] = callersOf(declared);
+  for (const name of paramsOf(declared)) yield { caller, params: { [name]: UNSTORABLE } };
+  for (const name of Object.keys(query?.shape ?? {}))
+    yield { caller, query: `?${name}=${encodeURIComponent(UNSTORABLE)}` };
+  if (body === undefined || "kind" in body || !("shape" in body)) return;
+  const [fitting] = fc.sample(
+    valuesOf(body, (member) => existing[member] ?? []),
+    { seed: 1, numRuns: 1 },
+  );
+  for (const name of Object.keys(body.shape as object))
+    yield { caller, request: { json: { ...(fitting as object), [name]: UNSTORABLE } } };
+}
+
+withDatabaseFile(
+  "text with a NUL is refused or finds nothing, at every operation of the vault",
+  async () => {
+    await using home = await createFuzzHome();
+    await using sending = await open(home);
+    const failed: string[] = [];
+    for (const declared of endpoints.filter((each) => apiOf(each) === "vault"))
+      for (const probe of unstorableRequests(declared)) {
+        const { status } = await send(sending, declared, probe);
+        if (status === 500) failed.push(`${declared.name} ${JSON.stringify(probe)}`);
+      }
+    expect(failed).toEqual([]);
+  },
 );

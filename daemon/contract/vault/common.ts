@@ -9,9 +9,16 @@ export const uuid = z.uuid().toLowerCase();
 /** A time on the wire: ISO 8601, UTC, milliseconds. */
 export const time = z.iso.datetime();
 
-/** Text of a request: well-formed Unicode in NFC, at most `max` characters. */
-export const text = (max: number) =>
-  z.string().max(max).refine(isWellFormed, "Text must be well-formed Unicode").normalize("NFC");
+/** Text of a request that is kept as it is: well-formed Unicode, at most `max` characters, and no NUL, which no database stores. */
+export const exactText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine(isWellFormed, "Text must be well-formed Unicode")
+    .refine((value) => !value.includes("\0"), "Text must not contain NUL");
+
+/** The same in NFC. */
+export const text = (max: number) => exactText(max).normalize("NFC");
 
 /** Text on one line, such as a name: no control characters. */
 export const line = (max: number) =>

@@ -11,7 +11,18 @@ import {
   uploadAddress,
   vaultUser,
 } from "../endpoint.ts";
-import { detail, line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
+import {
+  detail,
+  exactText,
+  line,
+  oneOf,
+  pageOf,
+  paging,
+  queryFlag,
+  text,
+  time,
+  uuid,
+} from "./common.ts";
 
 const perMinute = perAccount(100, 60);
 const documentParams = z.object({ document_id: uuid.brand<"DocumentId">() });
@@ -212,7 +223,7 @@ export const documentEndpoints = {
           /** `false`: only documents without a topic. */
           has_topics: queryFlag.optional(),
           status: status.optional(),
-          content_type: z.string().max(200).toLowerCase().optional(),
+          content_type: exactText(200).toLowerCase().optional(),
           sha256: sha256.optional(),
           ...paging,
         }),

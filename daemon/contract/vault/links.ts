@@ -10,7 +10,7 @@ import {
   text as textOf,
   vaultUser,
 } from "../endpoint.ts";
-import { line, oneOf, password, text, time, uuid } from "./common.ts";
+import { exactText, line, oneOf, password, text, time, uuid } from "./common.ts";
 import { resource } from "./resource.ts";
 
 const kind = oneOf(["download", "upload"]);
@@ -73,7 +73,7 @@ const newLink = z.object({
   document_id: uuid.brand<"DocumentId">().optional(),
   document_ids: z.array(uuid.brand<"DocumentId">()).min(1).max(LINK_DOCUMENTS_MAX).optional(),
   connection_id: uuid.brand<"ConnectionId">().optional(),
-  item_id: z.string().min(1).max(4096).optional(),
+  item_id: exactText(4096).min(1).optional(),
   ...limits,
 });
 

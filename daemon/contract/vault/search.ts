@@ -2,7 +2,7 @@ import { z } from "zod";
 import { resource } from "./resource.ts";
 import { perAccount, vaultUser } from "../endpoint.ts";
 import { item } from "./cloud/shapes.ts";
-import { oneOf, queryFlag, text, time, uuid } from "./common.ts";
+import { exactText, oneOf, queryFlag, text, time, uuid } from "./common.ts";
 import { document } from "./documents.ts";
 
 /** A passage of plain text and the parts of it that matched, as UTF-16 offsets. */
@@ -40,7 +40,7 @@ export const searchEndpoints = resource(
           kind: oneOf(["document", "item"]).optional(),
           topic: text(200).optional(),
           connection_id: uuid.brand<"ConnectionId">().optional(),
-          content_type: z.string().max(200).toLowerCase().optional(),
+          content_type: exactText(200).toLowerCase().optional(),
           from: time.optional(),
           to: time.optional(),
           semantic: queryFlag.default(false),

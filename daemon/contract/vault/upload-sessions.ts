@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { empty, perAccount, stream, vaultUser } from "../endpoint.ts";
-import { detail, time, uuid } from "./common.ts";
+import { detail, exactText, time, uuid } from "./common.ts";
 import { document, filename } from "./documents.ts";
 import { resource } from "./resource.ts";
 
@@ -35,10 +35,10 @@ export const uploadSessionEndpoints = resource(
       "Begin an upload of a document that can be resumed, or find the one of the same file: same name, size and fingerprint",
       z.object({
         filename,
-        content_type: z.string().max(200).nullish(),
+        content_type: exactText(200).nullish(),
         size: z.int().min(0).max(BYTES_MAX),
         /** Identifies this version of the file, such as a hash of its path and time. */
-        fingerprint: z.string().min(1).max(200),
+        fingerprint: exactText(200).min(1),
       }),
       { as: "begin", refuses: [413] },
     ),

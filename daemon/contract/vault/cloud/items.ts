@@ -13,7 +13,7 @@ import {
   refusals,
   removalRefusals,
 } from "./shapes.ts";
-import { detail, queryFlag, queryInteger, uuid } from "../common.ts";
+import { detail, exactText, queryFlag, queryInteger, uuid } from "../common.ts";
 
 const opened = z.object({
   kind: z.literal("open"),
@@ -85,11 +85,11 @@ export const cloudItemEndpoints = resource(
       query: z.object({
         parent_ref: folderRef.default(""),
         /** As `next_cursor` gave it. */
-        cursor: z.string().max(8192).optional(),
+        cursor: exactText(8192).optional(),
         limit: queryInteger(1, 1000, 100),
         refresh: queryFlag.default(false),
         /** Only items with exactly this name: one, or several if the provider allows duplicate names. */
-        name: z.string().max(1024).optional(),
+        name: exactText(1024).optional(),
       }),
       replies: { 200: listing },
       limit: perMinute,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { resource } from "../resource.ts";
 import { stream, vaultUser } from "../../endpoint.ts";
-import { time, uuid } from "../common.ts";
+import { exactText, time, uuid } from "../common.ts";
 import {
   connectionParams,
   folderRef,
@@ -43,10 +43,10 @@ export const cloudUploadEndpoints = resource(
       body: z.object({
         parent_ref: folderRef.nullish(),
         name: itemName,
-        content_type: z.string().max(255).nullish(),
+        content_type: exactText(255).nullish(),
         size: z.int().min(0).max(BYTES_MAX),
         /** Identifies this version of the file, such as a hash of its path and time. */
-        fingerprint: z.string().min(1).max(200),
+        fingerprint: exactText(200).min(1),
       }),
       replies: { 201: openUpload, 200: nameTaken, ...refusals },
       refusesOnly: [],
