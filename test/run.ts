@@ -3,13 +3,14 @@
 // Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks of format, types and lint;
 // `npm run test:executable` builds the single executable and runs the main job on it.
 import { spawn } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { allEndpoints } from "../daemon/contract/all.ts";
 import type { Endpoint } from "../daemon/contract/endpoint.ts";
 import { findGaps, readAnswers, UNSEEN_MAX } from "./support/answers.ts";
 import type { RunResults } from "./support/reporter.ts";
+import { findMemoryDisk } from "./support/small-disk.ts";
 
 interface Check {
   readonly name: string;
@@ -42,10 +43,6 @@ const executableCheck: Check = {
 
 /** How many skipped tests of one file are named one by one. */
 const namedMax = 5;
-
-/** Linux's disk in memory, where a test waits for no disk that syncs; small in containers. */
-const MEMORY_DISK = "/dev/shm";
-const MEMORY_DISK_BYTES_MIN = 8 * 2 ** 30;
 
 const root = join(import.meta.dirname, "..");
 const environment = testEnvironment(process.env);
@@ -156,14 +153,6 @@ async function checkAnswers(file: string): Promise<readonly string[]> {
     ...gaps.unsuccessful.map((name) => `no test sees ${name} succeed`),
     ...gaps.undeclared.map((answer) => `the contract does not declare ${answer}`),
   ];
-}
-
-async function findMemoryDisk(): Promise<string | undefined> {
-  if (process.env["TMPDIR"] !== undefined) return undefined;
-  const disk = await statfs(MEMORY_DISK).catch(() => undefined);
-  return disk !== undefined && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES_MIN
-    ? MEMORY_DISK
-    : undefined;
 }
 
 /** Reasons are printed once each, with the tests that they hold back; many of one file only as their number. */

@@ -1,7 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+/** Linux's disk in memory, where a test waits for no disk that syncs; small in containers. */
+const MEMORY_DISK = "/dev/shm";
+const MEMORY_DISK_BYTES_MIN = 8 * 2 ** 30;
+
+/** Returns the folder of the disk in memory; undefined where it is too small, or where `TMPDIR` names another disk. */
+export async function findMemoryDisk(): Promise<string | undefined> {
+  if (process.env["TMPDIR"] !== undefined) return undefined;
+  const disk = await statfs(MEMORY_DISK).catch(() => undefined);
+  return disk !== undefined && disk.bavail * disk.bsize >= MEMORY_DISK_BYTES_MIN
+    ? MEMORY_DISK
+    : undefined;
+}
 
 /** A file system of 64 MiB, or undefined where this user may not mount one. */
 export function mountSmallDisk(): string | undefined {

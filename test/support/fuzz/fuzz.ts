@@ -5,7 +5,7 @@ import type { Endpoint } from "../../../daemon/contract/endpoint.ts";
 import type { Callers, FuzzHome } from "./fuzz-home.ts";
 import { type FuzzRequest, requestsTo, toTarget } from "./requests.ts";
 import { createSeenValues } from "./seen-values.ts";
-import { type FuzzAnswer, judge } from "./verdict.ts";
+import { CPU_MS_MAX, type FuzzAnswer, judge } from "./verdict.ts";
 
 /** What an operation did against the contract, with the first request that made it so. */
 export interface Finding {
@@ -182,10 +182,17 @@ function createSender(url: string, callers: Callers) {
     const headers = { ...request.headers, ...callers[caller] };
     const describe = () =>
       `${declared.method} ${target.slice(0, 400)} as ${caller} ${JSON.stringify(request.headers).slice(0, 200)} ${body === undefined ? "" : JSON.stringify(body.toString("utf8").slice(0, 600))}`;
+    const sent = { url, target, method: declared.method, headers, body, agent };
     const spent = meter.start();
-    const read = await exchange({ url, target, method: declared.method, headers, body, agent });
-    const cpuMs = spent();
+    const read = await exchange(sent);
+    let cpuMs = spent();
     if (read === undefined) return { answer: undefined, describe };
+    // Work of the daemon for earlier requests may have run beside it.
+    if (cpuMs > CPU_MS_MAX) {
+      const spentAgain = meter.start();
+      await exchange(sent);
+      cpuMs = Math.min(cpuMs, spentAgain());
+    }
     const answer: FuzzAnswer = { ...read, isStrange, cpuMs };
     if (answer.status < 300 && String(read.headers["content-type"]).includes("json"))
       seen.read(declared.name, parse(answer.text));

@@ -20,7 +20,7 @@ export interface FuzzAnswer {
 }
 
 /** Processor time of one request, in milliseconds. */
-const CPU_MS_MAX = 2_000;
+export const CPU_MS_MAX = 2_000;
 
 /**
  * Refusals that the transport gives to any request, so that operations do not declare them: an address or a head that
