@@ -10,6 +10,10 @@ const oldestNode = [22, 19];
 // machine.
 if (process.platform !== "win32") process.on("SIGUSR1", () => undefined);
 
+// Calls for files, name lookups, hashes of passwords and the syncs of commits share libuv's pool. With its usual 4 threads, four
+// calls that hang, such as those of a mount that is away, would hold every commit. libuv reads this at the first of these calls.
+process.env.UV_THREADPOOL_SIZE ??= "16";
+
 if (isGoodEnough(process.versions.node)) await startHere();
 else await startOnBundledNode();
 

@@ -19,8 +19,12 @@ const runtime: Runtime = {
   read: (path) => new Uint8Array(getRawAsset(path)),
 };
 
+// As in croft.js: four calls that hang would hold every commit. Actions of a job choose for themselves.
 if (process.argv[2] === RUN_SCRIPT) runScript();
-else start();
+else {
+  process.env["UV_THREADPOOL_SIZE"] ??= "16";
+  start();
+}
 
 /** Runs a script as Node would: the runner has no other Node for JavaScript actions. */
 function runScript(): void {

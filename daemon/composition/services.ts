@@ -14,6 +14,9 @@ import type { Stores } from "./stores.ts";
 /** Maximum number of passwords that wait for hashing; further requests are answered with 503. */
 const HASHES_WAITING_MAX = 64;
 
+/** Most passwords that are hashed at the same time: half of libuv's threads (bin/croft.js), so that commits and files have others. */
+const HASHES_MAX = 8;
+
 /** The dependencies of all services. */
 export interface ServiceDeps {
   readonly input: DaemonInput;
@@ -32,7 +35,7 @@ export interface ServiceDeps {
 export function createHasher({ passwordCost }: DaemonInput): PasswordHasher {
   return createPasswordHasher({
     ...(passwordCost && { cost: passwordCost }),
-    concurrency: availableParallelism(),
+    concurrency: Math.min(availableParallelism(), HASHES_MAX),
     queueMax: HASHES_WAITING_MAX,
   });
 }

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -85,6 +85,26 @@ describe("on a Node that is new enough", () => {
     );
     const { stdout, stderr, code } = await start(process.execPath, []).ended;
     expect({ stdout, stderr, code }).toEqual({ stdout: "sources\n", stderr: "", code: 0 });
+  });
+
+  test("a write is committed while eight reads hang", async () => {
+    await linkPackages("tsx");
+    await copyFile(join(root, "tsconfig.json"), join(folder, "tsconfig.json"));
+    const pipe = join(folder, "pipe");
+    // No program writes to the pipe, so each call that opens it hangs, as on a mount that is away.
+    execFileSync("mkfifo", [pipe]);
+    await writeFile(
+      join(folder, "bin", "entry.ts"),
+      `import { open } from "node:fs/promises";
+import { openSqlite } from ${JSON.stringify(join(root, "storage/engine/sqlite.ts"))};
+const db = openSqlite({ path: process.argv[2] ?? "", clock: Date.now });
+for (let count = 0; count < 8; count += 1) open(process.argv[3] ?? "").catch(() => {});
+await db.transaction((tx) => tx.run("CREATE TABLE kept (id INTEGER)"));
+console.log("committed");
+`,
+    );
+    const { firstLine } = start(process.execPath, [join(folder, "croft.db"), pipe]);
+    expect(await firstLine).toBe("committed");
   });
 
   test("the build is preferred to the sources", async () => {
