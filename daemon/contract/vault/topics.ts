@@ -6,7 +6,13 @@ import { line, text, time, uuid } from "./common.ts";
 const perMinute = perAccount(100, 60);
 const topicParams = z.object({ topic_id: uuid });
 
-const topicName = line(100).refine((name) => name.trim() !== "", "A topic needs a name");
+/** The longest name of a topic in characters. */
+export const TOPIC_NAME_MAX = 100;
+
+export const topicName = line(TOPIC_NAME_MAX).refine(
+  (name) => name.trim() !== "",
+  "A topic needs a name",
+);
 
 /** A topic. System topics are visible to all users and are changed by administrators. */
 export const topic = z.object({

@@ -148,8 +148,9 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       do {
         const request = { parentRef, after, limit: PAGE, refresh: false, name: undefined };
         const page = await listings.browse(caller, connectionId, request);
-        // Files that are missing in an old list would look deleted.
-        if (page.state.refreshState === "failed") throw unreachable();
+        // Files that are missing in an old list, or in one that was never complete, would look deleted.
+        if (page.state.refreshState === "failed" || page.state.listedAt === undefined)
+          throw unreachable();
         yield page.items.map(toResource);
         after = page.next;
       } while (after !== undefined);

@@ -26,7 +26,7 @@ export async function overDestination(
     return;
   }
   if (before.sharesName === true) return removeAfter(before, work);
-  const aside = toAsidePath(target.path, context.newId());
+  const aside = toAsidePath(target, context.newId());
   const { move } = before;
   if (move === undefined) await copyAside(context, target, before, aside);
   try {
@@ -138,6 +138,9 @@ function withAsideName(cause: unknown, aside: DavPath): DavRefusal {
 }
 
 /** Returns the path of the other name: `report (replaced 1a2b3c4d).pdf`. */
-function toAsidePath(path: DavPath, id: string): DavPath {
-  return [...path.slice(0, -1), markName(path.at(-1) ?? "", ` (replaced ${id.slice(-8)})`)];
+function toAsidePath({ path, folder: { nameMax } }: Destination, id: string): DavPath {
+  const name = path.at(-1) ?? "";
+  const mark = ` (replaced ${id.slice(-8)})`;
+  const stem = nameMax === undefined ? name : name.slice(0, nameMax - mark.length).toWellFormed();
+  return [...path.slice(0, -1), markName(stem, mark)];
 }

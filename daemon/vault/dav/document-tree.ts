@@ -10,6 +10,7 @@ import {
   type NameCursor,
 } from "../../../storage/tables/vault/documents/names.ts";
 import {
+  findTopic,
   setDocumentTopics,
   type VaultTopic,
 } from "../../../storage/tables/vault/documents/topics.ts";
@@ -17,10 +18,12 @@ import { findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { findQuota } from "../../../storage/tables/vault/quotas.ts";
 import { UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
+import { TOPIC_NAME_MAX, topicName } from "../../contract/vault/topics.ts";
 import type { VaultCaller } from "../caller.ts";
 import { toEssence } from "../cloud/bytes/previewable.ts";
 import { type Documents, isInternal } from "../documents/documents.service.ts";
 import { toContentAnswer } from "../documents/documents.view.ts";
+import { refileDocument } from "../documents/refile-document.ts";
 import type { Topics } from "../documents/topics.service.ts";
 import type { DocumentTrash } from "../documents/trash.service.ts";
 import type { DocumentUploads } from "../documents/uploads.service.ts";
@@ -38,7 +41,7 @@ import {
 
 export interface DocumentTreeDeps {
   readonly db: Database;
-  readonly documents: Pick<Documents, "content" | "find" | "update" | "withTopics">;
+  readonly documents: Pick<Documents, "content" | "withTopics">;
   readonly uploads: Pick<DocumentUploads, "upload">;
   readonly trash: Pick<DocumentTrash, "remove">;
   readonly versions: Pick<DocumentVersions, "replace">;
@@ -110,7 +113,10 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
             terms: {
               admit: async () => undefined,
               record: async (tx, document) => {
-                if (topic !== undefined) await setDocumentTopics(tx, document.id, [topic.id]);
+                if (topic === undefined) return;
+                // It may have been deleted while the bytes arrived.
+                if ((await findTopic(tx, topic.id)) === undefined) throw noParent();
+                await setDocumentTopics(tx, document.id, [topic.id]);
               },
             },
           });
@@ -141,7 +147,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
           if (folder !== TOPICS || next === undefined || more.length > 0)
             throw new DavRefusal(403, FLAT);
           if (topic.userId === undefined) throw new DavRefusal(403, SYSTEM_TOPIC);
-          await topics.update(caller, topic.id, { name: next });
+          await topics.update(caller, topic.id, { name: toTopicName(next) });
           return undefined;
         },
       };
@@ -227,16 +233,14 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
     ): Promise<Undo> {
       const target = await findFolder(to.slice(0, -1));
       const name = to.at(-1) ?? "";
-      const { topics: had } = await documents.find(caller, id);
-      const left = had.filter((each) => each !== from.topic?.name);
-      const next = target.topic === undefined ? left : [...left, target.topic.name];
-      await documents.update(caller, id, {
+      const before = await refileDocument(db, caller, id, {
         // A name with the end of an id stands for the document's own.
         filename: name === from.name ? filename : toFilename(name),
-        topics: [...new Set(next)],
+        leaves: from.topic?.id,
+        enters: target.topic?.id,
       });
       return async () => {
-        await documents.update(caller, id, { filename, topics: had });
+        await refileDocument(db, caller, id, before);
       };
     }
 
@@ -255,6 +259,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       ...fixed,
       name: TOPICS,
       takes: "folder",
+      nameMax: TOPIC_NAME_MAX,
       async find(name) {
         const segment = name.normalize("NFC");
         const topic = (await listTopics()).get(segment);
@@ -265,7 +270,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       },
       createFile: refuse("Documents are stored in all, or in the folder of a topic."),
       async createFolder(name) {
-        await topics.create(caller, { name, description: "" }, "caller");
+        await topics.create(caller, { name: toTopicName(name), description: "" }, "caller");
       },
       remove: refuse(FIXED),
       removeIfEmpty: refuse(FIXED),
@@ -304,6 +309,14 @@ function splitName(name: string): { filename: string; idEnd: string } | undefine
   const [, stem, idEnd, extension = ""] = /^(.*) ~([0-9a-f]{8})(\.[^.]*)?$/s.exec(name) ?? [];
   if (stem === undefined || idEnd === undefined) return undefined;
   return { filename: stem + extension, idEnd };
+}
+
+/** Returns a name that a topic can have. */
+function toTopicName(name: string): string {
+  const parsed = topicName.safeParse(name);
+  if (!parsed.success)
+    throw new DavRefusal(403, `A topic has a name of at most ${TOPIC_NAME_MAX} characters.`);
+  return parsed.data;
 }
 
 /** Returns a name that a document can have. */

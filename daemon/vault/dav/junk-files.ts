@@ -9,7 +9,7 @@ import {
   putDavJunk,
 } from "../../../storage/tables/vault/dav-junk.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
-import { readChunks } from "../../utilities/receive-body.ts";
+import { readChunks, uploadTooLarge } from "../../utilities/receive-body.ts";
 import { notFound } from "./refusals.ts";
 import type { DavFile, DavUpload } from "./tree.ts";
 
@@ -17,6 +17,8 @@ import type { DavFile, DavUpload } from "./tree.ts";
 const FILE_BYTES_MAX = 64 * 1024;
 const ACCOUNT_BYTES_MAX = 1024 * 1024;
 const BYTES_MAX = 16 * 1024 * 1024;
+/** Most bytes of one that are read: a larger one is refused. */
+const READ_BYTES_MAX = 16 * 1024 * 1024;
 
 export type JunkFiles = ReturnType<typeof createJunkFiles>;
 
@@ -73,12 +75,14 @@ export function createJunkFiles({
   async function store(
     userId: AccountId,
     place: string,
-    { content }: Pick<DavUpload, "content">,
+    { content, size: declared }: Pick<DavUpload, "content" | "size">,
   ): Promise<DavFile> {
+    if (declared !== undefined && declared > READ_BYTES_MAX) throw uploadTooLarge(READ_BYTES_MAX);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of readChunks(content)) {
       size += chunk.byteLength;
+      if (size > READ_BYTES_MAX) throw uploadTooLarge(READ_BYTES_MAX);
       if (size <= FILE_BYTES_MAX) chunks.push(chunk);
     }
     // A file that is too large is accepted and not kept: its writer goes on with the file beside it.

@@ -50,20 +50,27 @@ async function create(context: DavContext, body: XmlElement, seconds: number): P
     ...toLockPlace(found),
     isDeep,
     seconds,
+    isPending: isNew,
   });
   if (result.kind === "conflict") throw await toLocked(context, result.with, "no-conflicting-lock");
-  const { token } = result.lock;
-  if (isNew) {
-    try {
-      const tokens = new Set([...context.tokens, token]);
-      const { id: resourceId } = await storeFile({ ...context, tokens }, emptyUpload());
-      if (resourceId !== undefined) await locks.setResource({ ...result.lock, resourceId });
-    } catch (error) {
-      await locks.remove(caller.userId, [token]);
-      throw error;
-    }
+  const held = isNew ? await createLockedFile(context, result.lock) : result.lock;
+  return toAnswer(context, held, isNew ? 201 : 200, { "Lock-Token": `<${held.token}>` });
+}
+
+/** Creates the empty file of a pending lock, and returns the lock as it lives on. Without the file, the lock ends. */
+async function createLockedFile(context: DavContext, pending: DavLock): Promise<DavLock> {
+  const { locks, caller } = context;
+  try {
+    const tokens = new Set([...context.tokens, pending.token]);
+    const file = await storeFile({ ...context, tokens }, emptyUpload());
+    const held = await locks.confirm(pending, file.id);
+    if (held === undefined)
+      throw new DavRefusal(503, "The storage took too long to create the file. Lock it again.");
+    return held;
+  } catch (error) {
+    await locks.remove(caller.userId, [pending.token]);
+    throw error;
   }
-  return toAnswer(context, result.lock, isNew ? 201 : 200, { "Lock-Token": `<${token}>` });
 }
 
 async function refresh(context: DavContext, seconds: number): Promise<DavAnswer> {

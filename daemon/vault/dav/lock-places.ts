@@ -5,12 +5,16 @@ import {
   listSharedTopicIds,
   listTopicIdsOfDocuments,
 } from "../../../storage/tables/vault/dav-locks.ts";
+import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
 import {
   listVisibleTopics,
   type VaultTopic,
 } from "../../../storage/tables/vault/documents/topics.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
-import { listAncestors } from "../../../storage/tables/vault/item-ancestors.ts";
+import {
+  type ItemOfConnection,
+  readAncestorNames,
+} from "../../../storage/tables/vault/item-ancestors.ts";
 import { toSegments } from "./tree.ts";
 
 export const ALL = "all";
@@ -55,18 +59,25 @@ export async function listFoldersOf(
     files.map(({ id }) => id),
   );
   const segments = await toTopicPlaces(db, userId);
-  for (const { id, itemId, connectionId, providerItemId } of files) {
+  const namesAbove = await readAncestorNames(db, userId, files.flatMap(toItem));
+  for (const file of files) {
+    const { id, itemId } = file;
     const places = [ALL_PLACE];
     for (const topicId of topicIds.get(id) ?? []) places.push(...(segments.get(topicId) ?? []));
-    if (connectionId !== undefined && providerItemId !== undefined) {
-      const above = await listAncestors(db, { connectionId, userId }, providerItemId);
-      const names = above.map(({ name }) => name.normalize("NFC")).toReversed();
-      places.push([connectionId, ...names].join("/"));
+    for (const item of toItem(file)) {
+      const names = namesAbove(item).map((name) => name.normalize("NFC"));
+      places.push([item.connectionId, ...names.toReversed()].join("/"));
     }
     folders.set(id, places);
     if (itemId !== undefined) folders.set(itemId, places);
   }
   return folders;
+}
+
+function toItem({ connectionId, providerItemId }: VaultDocument): readonly ItemOfConnection[] {
+  return connectionId === undefined || providerItemId === undefined
+    ? []
+    : [{ connectionId, providerItemId }];
 }
 
 /**

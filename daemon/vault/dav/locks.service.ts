@@ -6,7 +6,7 @@ import {
   insertDavLock,
   listDavLocks,
   refreshDavLock,
-  setDavLockResource,
+  confirmDavLock,
 } from "../../../storage/tables/vault/dav-locks.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { AppError } from "../../errors.ts";
@@ -25,6 +25,8 @@ export type DavLocks = ReturnType<typeof createDavLocks>;
 /** A faulty client locks without an end. */
 const LOCKS_MAX = 1_000;
 export const LOCK_SECONDS_MAX = 24 * 3600;
+/** How long the lock of a file lives before the file is there: a client that never got its token cannot end it. */
+const PENDING_SECONDS = 120;
 
 /**
  * The write locks of WebDAV clients. They hold for the clients of one account, at every path of a file, live as rows until
@@ -42,10 +44,17 @@ export function createDavLocks({
   return {
     list: listLive,
 
-    /** Adds a lock, or returns those that it conflicts with. */
+    /**
+     * Adds a lock, or returns those that it conflicts with. A pending one is of a file that is created next: it ends soon
+     * unless `confirm` says that the file is there.
+     */
     create(
       userId: AccountId,
-      wanted: LockPlace & Pick<DavLock, "scope" | "isDeep" | "owner" | "seconds">,
+      {
+        isPending = false,
+        ...wanted
+      }: LockPlace &
+        Pick<DavLock, "scope" | "isDeep" | "owner" | "seconds"> & { readonly isPending?: boolean },
     ): Promise<
       | { readonly kind: "locked"; readonly lock: DavLock }
       | { readonly kind: "conflict"; readonly with: readonly DavLock[] }
@@ -62,7 +71,9 @@ export function createDavLocks({
         if (conflicts.length > 0) return { kind: "conflict", with: conflicts } as const;
         if (live.length >= LOCKS_MAX)
           throw new AppError("rate_limited", `An account has at most ${LOCKS_MAX} locks.`);
-        const expiresAt = tx.now + wanted.seconds * 1000;
+        const { seconds } = wanted;
+        const lives = isPending ? Math.min(seconds, PENDING_SECONDS) : seconds;
+        const expiresAt = tx.now + lives * 1000;
         const token = `urn:uuid:${newId()}`;
         return {
           kind: "locked",
@@ -89,9 +100,14 @@ export function createDavLocks({
     remove: (userId: AccountId, tokens: readonly string[]): Promise<void> =>
       deleteDavLocks(db, userId, tokens),
 
-    /** Names the file that a lock has created. */
-    setResource: (lock: Pick<DavLock, "userId" | "token" | "resourceId">): Promise<void> =>
-      setDavLockResource(db, lock),
+    /** Lets a pending lock live for its time, on the file that is there now; undefined when it has ended. */
+    confirm: (
+      { userId, token, seconds }: Pick<DavLock, "userId" | "token" | "seconds">,
+      resourceId: string | undefined,
+    ): Promise<DavLock | undefined> =>
+      db.transaction((tx) =>
+        confirmDavLock(tx, { userId, token }, { resourceId, expiresAt: tx.now + seconds * 1000 }),
+      ),
 
     /** Returns the live locks that are on a file or folder, or on a folder that holds it with everything below. */
     async listCovering(userId: AccountId, place: LockPlace): Promise<readonly DavLock[]> {

@@ -36,13 +36,14 @@ export const read: DavMethod = async ({ found, request, response, sendBytes }) =
 export const propfind: DavMethod = async (context) => {
   const { found, response } = context;
   const depth = depthOf(context);
-  if (depth === "infinity")
+  const { resource } = found;
+  if (resource === undefined) throw notFound();
+  // A file has nothing below it, so each depth means the file alone.
+  if (depth === "infinity" && resource.kind === "folder")
     throw new DavRefusal(403, "Folders are listed one by one (Depth: 1).", {
       condition: { element: "propfind-finite-depth" },
     });
   const request = readPropertyRequest(await context.readXml());
-  const { resource } = found;
-  if (resource === undefined) throw notFound();
   const texts = writeAll(context, resource, request, depth === "1");
   // The first part is made before the head is sent: what fails there has a status of its own.
   const first = await texts.next();

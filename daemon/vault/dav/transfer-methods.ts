@@ -11,7 +11,8 @@ import type { DavFolder, DavResource } from "./tree.ts";
 /** COPY: writes the bytes and properties again, in the same space or another. */
 export const copy: DavMethod = async (context) => {
   const isWhole = depthOf(context) === "infinity";
-  if (!isWhole && depthOf(context) === "1")
+  // The depth of a file means nothing.
+  if (context.found.resource?.kind === "folder" && depthOf(context) === "1")
     throw new DavRefusal(400, "A copy has the depth 0 or infinity.");
   const { source, target } = await openTransfer(context);
   await assertUnlocked(context, toWholeChange(target, target.resource === undefined));
@@ -22,7 +23,7 @@ export const copy: DavMethod = async (context) => {
 /** MOVE: in its space as the storage moves it; into another space by a copy, which is complete before the deletion. */
 export const move: DavMethod = async (context) => {
   const { found, locks, caller } = context;
-  if (depthOf(context) !== "infinity")
+  if (depthOf(context) !== "infinity" && found.resource?.kind === "folder")
     throw new DavRefusal(400, "A folder is moved with everything in it.");
   const { source, target } = await openTransfer(context);
   if (source.isFixed === true) throw new DavRefusal(403, "This folder is always there.");

@@ -60,6 +60,8 @@ export interface DavFolder extends Common {
   readonly kind: "folder";
   /** What can be created in it; files and folders when absent. */
   readonly takes?: "file" | "folder" | "nothing";
+  /** The longest name in it, in characters; where it is absent, only the storage has a limit. */
+  readonly nameMax?: number;
   /** Returns what has this name in the folder. */
   find(name: string): Promise<DavResource | undefined>;
   /** Returns everything in the folder, by pages. */

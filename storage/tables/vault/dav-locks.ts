@@ -32,12 +32,13 @@ export function listDavLocks(db: Queries, userId: AccountId, at: number): Promis
   });
 }
 
-/** Names the file of a lock that was created before its file. */
-export async function setDavLockResource(
-  db: Queries,
-  { userId, token, resourceId }: Pick<DavLock, "userId" | "token" | "resourceId">,
-): Promise<void> {
-  await locks.update(db, { userId, token }, { resourceId });
+/** Names the file of a lock that was created before its file; returns the lock, or undefined when it was deleted. */
+export function confirmDavLock(
+  tx: Transaction,
+  { userId, token }: Pick<DavLock, "userId" | "token">,
+  { resourceId, expiresAt }: Pick<DavLock, "resourceId" | "expiresAt">,
+): Promise<DavLock | undefined> {
+  return locks.change(tx, sql`user_id = ${userId} AND token = ${token}`, { resourceId, expiresAt });
 }
 
 /** Returns the documents that have one of these ids, or whose item has; without those in the trash. */

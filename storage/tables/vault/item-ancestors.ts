@@ -26,6 +26,60 @@ export async function listAncestors(
   return ancestors;
 }
 
+/** An item of a connection. */
+export interface ItemOfConnection {
+  readonly connectionId: ConnectionId;
+  readonly providerItemId: string;
+}
+
+/**
+ * Returns the function that names the recorded ancestors of each of these items of a user, nearest first. They are read by
+ * one query. A cycle of parents ends the walk.
+ */
+export async function readAncestorNames(
+  db: Queries,
+  userId: AccountId,
+  items: readonly ItemOfConnection[],
+): Promise<(item: ItemOfConnection) => string[]> {
+  const connections = [...new Set(items.map(({ connectionId }) => connectionId))];
+  const refs = [...new Set(items.map(({ providerItemId }) => toRefKey(providerItemId)))];
+  const marks = (values: readonly string[]) => values.map(() => "?").join(", ");
+  const rows =
+    items.length === 0
+      ? []
+      : await db.all<{ connection_id: string; ref: string; parent_ref: string; name: string }>(
+          // Without ALL: a row that is known already ends the recursion.
+          `WITH RECURSIVE walk (connection_id, ref, parent_ref, name) AS (
+             SELECT connection_id, provider_item_id, parent_ref, name FROM vault_items
+             WHERE user_id = ? AND connection_id IN (${marks(connections)}) AND provider_item_id IN (${marks(refs)})
+             UNION
+             SELECT item.connection_id, item.provider_item_id, item.parent_ref, item.name
+             FROM walk JOIN vault_items AS item
+               ON item.connection_id = walk.connection_id AND item.provider_item_id = walk.parent_ref
+             WHERE item.user_id = ? AND walk.parent_ref <> ''
+           )
+           SELECT connection_id, ref, parent_ref, name FROM walk`,
+          userId,
+          ...connections,
+          ...refs,
+          userId,
+        );
+  const known = new Map(rows.map((row) => [`${row.connection_id}/${row.ref}`, row]));
+  return ({ connectionId, providerItemId }) => {
+    const names: string[] = [];
+    const visited = new Set<string>();
+    let ref = known.get(`${connectionId}/${toRefKey(providerItemId)}`)?.parent_ref ?? "";
+    while (ref !== "" && !visited.has(ref)) {
+      visited.add(ref);
+      const row = known.get(`${connectionId}/${ref}`);
+      if (row === undefined) break;
+      names.push(row.name);
+      ref = row.parent_ref;
+    }
+    return names;
+  };
+}
+
 /** Yields an item and its recorded ancestors. A cycle of parents ends the walk. */
 async function* walkUp(
   db: Queries,

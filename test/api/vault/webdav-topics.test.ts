@@ -99,6 +99,41 @@ describe("a topic that takes the place of another one", () => {
   });
 });
 
+describe("the names of topics", () => {
+  test("have at most 100 characters, made by MKCOL or MOVE", async () => {
+    const long = "n".repeat(101);
+    expect((await dav("MKCOL", `documents/topics/${long}`)).status).toBe(403);
+    expect(await transfer("MOVE", "documents/topics/New", `documents/topics/${long}`)).toBe(403);
+    expect(await transfer("COPY", "documents/topics/New", `documents/topics/${long}`)).toBe(403);
+    expect((await dav("GET", "documents/topics/New")).status).toBe(405);
+    const longest = "n".repeat(100);
+    expect((await dav("MKCOL", `documents/topics/${longest}`)).status).toBe(201);
+    // The topic that is replaced has another name meanwhile, which has no more characters.
+    await put(`documents/topics/${longest}/old.txt`);
+    await put("documents/topics/New/new.txt");
+    expect(await transfer("MOVE", "documents/topics/New", `documents/topics/${longest}`)).toBe(204);
+    expect(await documentsOf()).toEqual({ "new.txt": [longest] });
+    expect((await dav("DELETE", `documents/topics/${longest}`)).status).toBe(204);
+  });
+});
+
+test("a document that is moved into two topics at once has both, and a rename keeps a topic that it gets meanwhile", async () => {
+  await put("documents/all/many.txt");
+  const intoTopics = ["New", "Old", "Third"].map((name) =>
+    transfer("MOVE", "documents/all/many.txt", `documents/topics/${name}/many.txt`),
+  );
+  expect(await Promise.all(intoTopics)).toEqual([201, 201, 201]);
+  expect(await documentsOf()).toEqual({ "many.txt": ["New", "Old", "Third"] });
+  expect(
+    await transfer("MOVE", "documents/topics/New/many.txt", "documents/topics/New/renamed.txt"),
+  ).toBe(201);
+  expect(await documentsOf()).toEqual({ "renamed.txt": ["New", "Old", "Third"] });
+  expect(await transfer("MOVE", "documents/topics/New/renamed.txt", "documents/all/last.txt")).toBe(
+    201,
+  );
+  expect(await documentsOf()).toEqual({ "last.txt": ["Old", "Third"] });
+});
+
 describe("a lock of a document", () => {
   test("holds at every path where the document is, and its token too", async () => {
     await put("documents/topics/New/held.txt");

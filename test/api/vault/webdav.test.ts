@@ -127,6 +127,18 @@ describe("reading and listing", () => {
       expect(answer.text).toContain("<D:propfind-finite-depth></D:propfind-finite-depth>");
     }
     expect((await propfind("Nowhere/")).status).toBe(404);
+    expect((await propfind("Nowhere", "infinity")).status).toBe(404);
+    // A file has nothing below it.
+    await dav("PUT", "Files/alone.txt", { body: "x" });
+    for (const headers of [{}, { Depth: "infinity" }]) {
+      const answer = await dav("PROPFIND", "Files/alone.txt", { headers });
+      expect([answer.status, hrefsOf(answer.text)]).toEqual([207, ["/dav/Files/alone.txt"]]);
+    }
+    const moved = await dav("MOVE", "Files/alone.txt", {
+      headers: { Depth: "0", Destination: "/dav/Files/moved.txt" },
+    });
+    expect(moved.status).toBe(201);
+    expect((await dav("DELETE", "Files/moved.txt")).status).toBe(204);
   });
 
   test("serves names with percent signs, quotes, semicolons and other scripts under the addresses that it lists", async () => {

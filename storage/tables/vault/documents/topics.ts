@@ -70,6 +70,36 @@ export async function hasDocuments(db: Queries, topicId: string): Promise<boolea
   return row !== undefined;
 }
 
+/** Gives a document a topic; returns false when it has the topic already. Counts as a change of the document. */
+export async function addDocumentTopic(
+  tx: Transaction,
+  documentId: DocumentId,
+  topicId: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "INSERT INTO vault_document_topics (document_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    documentId,
+    topicId,
+  );
+  if (changes > 0) await touchDocument(tx, documentId);
+  return changes > 0;
+}
+
+/** Takes a topic from a document; returns false when it does not have the topic. Counts as a change of the document. */
+export async function removeDocumentTopic(
+  tx: Transaction,
+  documentId: DocumentId,
+  topicId: string,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "DELETE FROM vault_document_topics WHERE document_id = ? AND topic_id = ?",
+    documentId,
+    topicId,
+  );
+  if (changes > 0) await touchDocument(tx, documentId);
+  return changes > 0;
+}
+
 /** Replaces the topics of a document, which counts as a change of it. */
 export async function setDocumentTopics(
   tx: Transaction,
@@ -83,5 +113,9 @@ export async function setDocumentTopics(
       documentId,
       topicId,
     );
+  await touchDocument(tx, documentId);
+}
+
+async function touchDocument(tx: Transaction, documentId: DocumentId): Promise<void> {
   await documents.update(tx, { id: documentId }, { updatedAt: tx.now });
 }

@@ -23,7 +23,8 @@ test("the files of Finder are bounded for each account and in all, and the oldes
   const mira = await addUser("mira");
   const store = (user: typeof mira, place: string, bytes: number) => {
     clock.now += 1;
-    return junk.store(user, place, { content: Readable.from([Buffer.alloc(bytes, place)]) });
+    const content = Readable.from([Buffer.alloc(bytes, place)]);
+    return junk.store(user, place, { content, size: undefined });
   };
   // A path may be longer than a key of an index.
   const long = `documents/${"folder/".repeat(1_000)}._long`;
@@ -33,6 +34,14 @@ test("the files of Finder are bounded for each account and in all, and the oldes
   const opened = found?.kind === "file" ? await found.open() : undefined;
   expect(opened).toMatchObject({ status: 200 });
   expect((await store(mira, "documents/._large", 64 * 1024 + 1)).size).toBe(0);
+  const MIB = 1024 * 1024;
+  await expect(store(mira, "documents/._huge", 16 * MIB + 1)).rejects.toMatchObject({
+    code: "too_large",
+  });
+  const unread = { content: Readable.from([]), size: 16 * MIB + 1 };
+  await expect(junk.store(mira, "documents/._huge", unread)).rejects.toMatchObject({
+    code: "too_large",
+  });
   for (let count = 0; count < 19; count += 1) await store(mira, `documents/._${count}`, 60_000);
   const isKept = async (user: typeof mira, place: string) =>
     (await junk.find(user, place)) !== undefined;

@@ -60,6 +60,24 @@ for (const engine of engines)
       expect((await locks.create(mira, wanted("c/a"))).kind).toBe("locked");
     });
 
+    test("of a file that is not there yet end after two minutes, and live for their time once it is there", async () => {
+      const { clock, locks } = await openScene(engine);
+      const pending = { ...wanted("c/new"), seconds: 3_600, isPending: true };
+      const made = await locks.create(mira, pending);
+      if (made.kind !== "locked") throw new Error("a free place was locked");
+      clock.now += 60_000;
+      expect((await locks.create(mira, pending)).kind).toBe("conflict");
+      // The daemon was killed before the file was there.
+      clock.now += 60_000;
+      const again = await locks.create(mira, pending);
+      if (again.kind !== "locked") throw new Error("a free place was locked");
+      expect(await locks.confirm(made.lock, "file")).toBeUndefined();
+      const held = await locks.confirm(again.lock, "file");
+      expect(held).toMatchObject({ resourceId: "file", expiresAt: clock.now + 3_600_000 });
+      clock.now += 3_599_000;
+      expect(await locks.list(mira)).toMatchObject([{ token: again.lock.token }]);
+    });
+
     test("of a clock that was a year ahead end as those of the clock that is right", async () => {
       const { clock, locks } = await openScene(engine);
       clock.now += 365 * 86_400_000;

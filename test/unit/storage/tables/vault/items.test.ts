@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseQuery } from "../../../../../daemon/vault/documents/query.ts";
-import type { Transaction } from "../../../../../storage/engine/database.ts";
+import type { Queries, Transaction } from "../../../../../storage/engine/database.ts";
 import {
   type MigratableDatabase,
   migrate,
@@ -10,6 +10,7 @@ import { openPostgres } from "../../../../../storage/engine/postgres.ts";
 import { openSqlite } from "../../../../../storage/engine/sqlite.ts";
 import { insertTopic, updateTopic } from "../../../../../storage/tables/vault/documents/topics.ts";
 import { toAccountId, toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
+import { readAncestorNames } from "../../../../../storage/tables/vault/item-ancestors.ts";
 import {
   getItemAnalysis,
   putItemAnalysis,
@@ -56,6 +57,34 @@ describe.each(["sqlite", "postgres"] as const)("items on %s", (engine) => {
     expect(
       await scene.db.all("SELECT kind FROM vault_items WHERE provider_item_id = 'docs'"),
     ).toEqual([{ kind: "folder" }]);
+  });
+
+  test("the ancestors of many items are read by one query, whose walk ends in a cycle of parents", async () => {
+    await using scene = await openScene(engine);
+    const long = "l".repeat(2_000);
+    await scene.list("", [item("a", "folder"), { ...item(long, "folder"), name: "long" }]);
+    await scene.list("a", [item("a/b", "folder")]);
+    await scene.list("a/b", [item("a/b/c.txt")]);
+    await scene.list(long, [{ ...item("deep"), parentRef: long }]);
+    await scene.list("round", [{ ...item("again", "folder"), parentRef: "round" }]);
+    await scene.list("again", [{ ...item("round", "folder"), parentRef: "again" }]);
+    let queries = 0;
+    const counting: Queries = {
+      ...scene.db,
+      all: (sql, ...values) => {
+        queries += 1;
+        return scene.db.all(sql, ...values);
+      },
+    };
+    const refs = ["a/b/c.txt", "a", "deep", "again", "missing"];
+    const items = refs.map((providerItemId) => ({
+      connectionId: toConnectionId("c"),
+      providerItemId,
+    }));
+    const namesAbove = await readAncestorNames(counting, mira, items);
+    expect(items.map(namesAbove)).toEqual([["b", "a"], [], ["long"], ["round", "again"], []]);
+    expect(queries).toBe(1);
+    expect((await readAncestorNames(counting, toAccountId("noor"), items))(items[0]!)).toEqual([]);
   });
 
   test("a renamed item is found by its new name only, and keeps a renamed topic", async () => {
