@@ -57,8 +57,9 @@ export function createAuthorizedSender(deps: {
   return {
     /**
      * Sends a request. Renews a rejected token (401) and retries once, or twice where the first retry used a token that
-     * another process had renewed; the last 401 is `reauth`. A streamed body cannot be sent again: then the token is
-     * renewed for the next request, and this one is `offline`. Rejects only with the error of a body that failed by
+     * another process had renewed; the last 401 is `reauth`. A streamed body cannot be sent again: a token that another
+     * process had renewed, and with which no request has succeeded yet, is renewed before it. When the vendor refuses the token
+     * all the same, it is renewed for the next request, and this one is `offline`. Rejects only with the error of a body that failed by
      * itself. Like the transport, it follows no redirect.
      */
     async send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure> {
@@ -67,6 +68,8 @@ export function createAuthorizedSender(deps: {
       if (request.withoutToken === true) return deps.transport.send(request);
 
       let token = await deps.tokens.take(request.signal);
+      if (token.kind === "ok" && token.isTakenOver === true && request.body instanceof Readable)
+        token = await deps.tokens.replace(token.token, request.signal);
       if (token.kind !== "ok") return giveUp(request, token);
       let answer = await sendWith(request, token.token);
       for (let retries = 0; isRefused(answer); retries++) {
@@ -80,6 +83,7 @@ export function createAuthorizedSender(deps: {
           return { kind: "offline", sent: false, note: "token refused" };
         answer = await sendWith(request, token.token);
       }
+      if (answer.kind === "answered") deps.tokens.accept(token.token);
       return answer;
     },
   };
@@ -87,7 +91,7 @@ export function createAuthorizedSender(deps: {
 
 function isRefused(
   answer: Awaited<ReturnType<Transport["send"]>>,
-): answer is Extract<typeof answer, { kind: "answered" }> {
+): answer is Extract<typeof answer, { kind: "answered" }> & { readonly status: 401 } {
   return answer.kind === "answered" && answer.status === 401;
 }
 

@@ -114,6 +114,11 @@ export function createTokens(
       return isReplaced ? currentToken() : renewOnce(refused, signal);
     },
 
+    /** Notes that the vendor has accepted a token, so one that was taken over has not ended. */
+    accept(token: string): void {
+      if (token === takenOver) takenOver = undefined;
+    },
+
     /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */
     async idle(): Promise<void> {
       await Promise.allSettled([renewing]);

@@ -89,7 +89,7 @@ export function createCloud(deps: CloudDeps) {
   const bytes = createBytes(deps, adapters, items);
   const newNames = createNameLocks(deps.providerDeps.locks);
   const changes = createChanges(deps, adapters, recorder, listings, newNames);
-  const uploads = createUploads(deps, adapters, recorder);
+  const uploads = createUploads(deps, adapters, recorder, newNames);
   const replacements = createReplacements(deps, adapters, recorder);
   const resumable = createResumableUploads(deps, adapters, uploads);
   const beginBatch = createBatchCounter();
@@ -104,7 +104,7 @@ export function createCloud(deps: CloudDeps) {
     uploads,
     replacements,
     batchUploads: createBatchUploads(
-      { log: deps.log, beginBatch, newNames },
+      { log: deps.log, beginBatch },
       adapters,
       uploads,
       replacements,

@@ -8,7 +8,6 @@ import type { VaultCaller } from "../../caller.ts";
 import type { CloudReplacements, ReplaceResult } from "../changes/replacements.service.ts";
 import type { CloudUploads, UploadResult } from "../changes/uploads.service.ts";
 import type { Adapters } from "../connections/adapters.ts";
-import type { NameLocks } from "../shared-locks.ts";
 import {
   FILES_AT_ONCE,
   SMALL_BYTES,
@@ -56,15 +55,10 @@ type Send<Result> = (part: BatchPart, content: Buffer | Readable) => Promise<Res
 /**
  * Creates the service. Each file is an upload of its own, with its own record and audit. Small files are read into memory
  * and uploaded several at a time, which hides the latency of a provider; a larger one streams through while the parts behind
- * it wait. Files of one name in one folder are uploaded one after the other, those of other batches too, because not every
- * provider compares in one step.
+ * it wait.
  */
 export function createBatchUploads(
-  {
-    log,
-    beginBatch,
-    newNames,
-  }: { readonly log: Log; readonly beginBatch: BeginBatch; readonly newNames: NameLocks },
+  { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
   adapters: Pick<Adapters, "own" | "open">,
   uploads: Pick<CloudUploads, "upload">,
   replacements: Pick<CloudReplacements, "replace">,
@@ -177,15 +171,12 @@ export function createBatchUploads(
       const message = (name.error ?? parent.error)?.issues[0]?.message ?? "Not a name";
       return { kind: "refused", code: "unprocessable", detail: message };
     }
-    const upload = {
+    return uploads.upload(caller, connectionId, {
       parentRef: parent.data === "" ? undefined : parent.data,
       name: name.data,
       contentType: part.contentType,
       ...toSource(content),
-    };
-    return newNames.withName({ connectionId, parent: parent.data, name: name.data }, () =>
-      uploads.upload(caller, connectionId, upload),
-    );
+    });
   }
 
   async function replaceOne(

@@ -18,6 +18,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts";
+import type { NameLocks } from "../shared-locks.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 import { toRelistJob } from "./relist-job.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
@@ -79,7 +80,12 @@ export interface UploadsDeps {
 }
 
 /** Uploads to connected storage. */
-export function createUploads(deps: UploadsDeps, adapters: Adapters, recorder: ChangeRecorder) {
+export function createUploads(
+  deps: UploadsDeps,
+  adapters: Adapters,
+  recorder: ChangeRecorder,
+  newNames: NameLocks,
+) {
   const { db } = deps;
 
   return {
@@ -109,7 +115,8 @@ export function createUploads(deps: UploadsDeps, adapters: Adapters, recorder: C
 
     /**
      * Streams a file through to the provider; nothing is ever overwritten. An earlier file of that name is a `conflict`
-     * before the provider is called. If the provider has stored the file but recording it fails, a job lists the folder
+     * before the provider is called. Uploads to one name, regardless of case, run one after the other, because not every
+     * provider compares in one step. If the provider has stored the file but recording it fails, a job lists the folder
      * again.
      */
     async upload(
@@ -120,11 +127,14 @@ export function createUploads(deps: UploadsDeps, adapters: Adapters, recorder: C
       try {
         const connection = await adapters.own(caller.userId, connectionId);
         const parent = upload.parentRef ?? "";
-        const existing = await findItemByName(db, connection.id, parent, upload.name);
-        if (existing !== undefined) return { kind: "conflict", existingName: existing.name };
-        return await unlessDeleted(db, connection, () =>
-          send(caller, connection, parent, upload, upload.record),
-        );
+        const place = { connectionId, parent, name: upload.name };
+        return await newNames.withName(place, async (): Promise<UploadResult> => {
+          const existing = await findItemByName(db, connection.id, parent, upload.name);
+          if (existing !== undefined) return { kind: "conflict", existingName: existing.name };
+          return unlessDeleted(db, connection, () =>
+            send(caller, connection, parent, upload, upload.record),
+          );
+        });
       } finally {
         // The rest of the body is discarded, so that the client gets to read its response.
         upload.content.resume();

@@ -51,6 +51,8 @@ type ListingResult =
   | { readonly kind: "unknown_folder" }
   /** The item is recorded, but no longer a folder. */
   | { readonly kind: "gone" }
+  /** croft changed the folder during each attempt, so no listing was recorded. `names` are those of the last one. */
+  | { readonly kind: "overtaken"; readonly names: ReadonlySet<string> }
   | { readonly kind: "failed" };
 
 export interface ListingsDeps {
@@ -106,7 +108,9 @@ export function createListings(deps: ListingsDeps, adapters: Adapters) {
         return true;
       });
       if (isCurrent) stale.delete(keyOf(connection.id, parentRef));
-      if (isCurrent || attempt === ATTEMPTS_MAX) return { kind: "ok" };
+      if (isCurrent) return { kind: "ok" };
+      if (attempt === ATTEMPTS_MAX)
+        return { kind: "overtaken", names: new Set(listedItems.map(({ name }) => name)) };
     }
   }
 
@@ -199,17 +203,20 @@ export function createListings(deps: ListingsDeps, adapters: Adapters) {
       if (holdsAllChanges(state) && !stale.has(keyOf(connectionId, parentRef)))
         return findItemByName(db, connectionId, parentRef, name);
       await adapters.open(connection);
-      const { kind } = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
+      const listing = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
+      const { kind } = listing;
       if (kind === "unknown_folder" || kind === "gone") return undefined;
       const item = await findItemByName(db, connectionId, parentRef, name);
-      if (item === undefined && kind === "failed")
+      const isUnknown = kind === "failed" || (kind === "overtaken" && listing.names.has(name));
+      if (item === undefined && isUnknown)
         throw new AppError("unavailable", "The storage could not list this folder. Try again.");
       return item;
     },
 
-    /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
+    /** Lists a folder at the provider now, for the owner of the connection. False when no listing was recorded. */
     async relist(connection: Connection, parentRef: string): Promise<boolean> {
-      return (await listOnce(connection, parentRef)).kind !== "failed";
+      const { kind } = await listOnce(connection, parentRef);
+      return kind !== "failed" && kind !== "overtaken";
     },
 
     /** Invalidates the listing of a folder in memory: for changes that the database failed to record. */

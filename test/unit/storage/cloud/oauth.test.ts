@@ -382,6 +382,31 @@ describe("a token", () => {
     expect(await other.send()).toMatchObject({ kind: "reauth" });
   });
 
+  test("a stream is not sent with a token of another process that may have ended", async () => {
+    const { state, oauth, seen, connect, granted } = await connectTo();
+    const renewAt = String(state.now + 60_000);
+    let stored: Credentials = {
+      ...{ access_token: granted.accessToken, refresh_token: granted.refreshToken },
+      renew_at: renewAt,
+    };
+    const shared = {
+      credentials: stored,
+      save: async (renewed: Credentials) => void (stored = renewed),
+      load: async () => stored,
+    };
+    const [one, other] = [connect(shared), connect(shared)];
+    state.now += 60_000;
+    expect(await one.send("renews")).toBe(200);
+    oauth.expireTokens();
+    expect(await other.send(Readable.from(["streamed"]))).toBe(200);
+    expect(seen.map(({ body }) => body)).toEqual(["renews", "streamed"]);
+    // A token that a request has proved is not renewed before each stream.
+    const renewals = oauth.renewals();
+    expect(await one.send("takes over")).toBe(200);
+    expect(await one.send(Readable.from(["streamed, too"]))).toBe(200);
+    expect(oauth.renewals()).toBe(renewals);
+  });
+
   test("saves a renewed token although the call that waited for it was aborted", async () => {
     const { oauth, saved, connect } = await connectTo();
     const { tokens } = connect({

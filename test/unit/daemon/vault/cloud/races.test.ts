@@ -1,10 +1,12 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProvider, CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { openTestCloud, type TestCloud } from "../../../../support/cloud/vault-cloud.ts";
+import { findConnection } from "../../../../../storage/tables/vault/connections.ts";
 import type { ConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name: undefined };
@@ -13,7 +15,7 @@ const root = { parentRef: "", after: undefined, limit: 100, refresh: false, name
 function createHeldFolder() {
   const hooks: Partial<Record<string, () => Promise<unknown>>> = {};
   const calls: string[] = [];
-  const held = <Verb extends "list" | "rename">(provider: CloudProvider, verb: Verb) =>
+  const held = <Verb extends "list" | "rename" | "upload">(provider: CloudProvider, verb: Verb) =>
     (async (input: never) => {
       calls.push(verb);
       await hooks[`before ${verb}`]?.();
@@ -29,7 +31,8 @@ function createHeldFolder() {
       const { provider } = outcome;
       const list = held(provider, "list");
       const rename = held(provider, "rename");
-      return { ...outcome, provider: { ...provider, list, rename } };
+      const upload = held(provider, "upload");
+      return { ...outcome, provider: { ...provider, list, rename, upload } };
     },
   };
   return { type, hooks, calls };
@@ -146,6 +149,57 @@ test("a change that waits its turn is not made for a connection that is deleted 
   expect(await first).toEqual({ kind: "recording_failed" });
   await expect(second).rejects.toMatchObject({ code: "not_found" });
   expect(calls.filter((verb) => verb === "rename")).toHaveLength(1);
+});
+
+test("of two uploads to one name at once, the storage gets one", async () => {
+  const { type, hooks, calls } = createHeldFolder();
+  await using t = await openTestCloud({ providerTypes: [type] });
+  const mira = await t.addUser("mira");
+  const id = await t.connectFolder(mira);
+  await t.cloud.listings.browse(mira, id, root);
+  const begun = Promise.withResolvers<void>();
+  const mayContinue = Promise.withResolvers<void>();
+  hooks["before upload"] = async () => {
+    begun.resolve();
+    await mayContinue.promise;
+  };
+  const upload = (name: string, text: string) =>
+    t.cloud.uploads.upload(mira, id, {
+      ...{ parentRef: undefined, name, contentType: undefined, size: text.length },
+      content: Readable.from([Buffer.from(text)]),
+    });
+  const first = upload("same.txt", "first");
+  await begun.promise;
+  const second = upload("same.txt", "second");
+  const other = upload("other.txt", "other");
+  mayContinue.resolve();
+  expect((await first).kind).toBe("uploaded");
+  expect(await second).toEqual({ kind: "conflict", existingName: "same.txt" });
+  expect((await other).kind).toBe("uploaded");
+  expect(calls.filter((verb) => verb === "upload")).toHaveLength(2);
+});
+
+test("a folder that changes during each listing counts as not listed, and its unrecorded files not as absent", async () => {
+  const { type, hooks } = createHeldFolder();
+  await using t = await openTestCloud({ providerTypes: [type] });
+  const mira = await t.addUser("mira");
+  await writeFile(join(t.files, "unrecorded.txt"), "1");
+  const id = await t.connectFolder(mira);
+  let made = 0;
+  hooks["after list"] = async () => {
+    made += 1;
+    await t.cloud.changes.createFolder(mira, id, { parent_ref: null, name: `made ${made}` });
+  };
+  const find = (name: string) => t.cloud.listings.find(mira, id, { parentRef: "", name });
+  await expect(find("unrecorded.txt")).rejects.toMatchObject({ code: "unavailable" });
+  expect(await find("made 1")).toMatchObject({ name: "made 1" });
+  expect(await find("absent.txt")).toBeUndefined();
+  const connection = await findConnection(t.db, mira.userId, id);
+  if (connection === undefined) throw new Error("the connection is missing");
+  expect(await t.cloud.listings.relist(connection, "")).toBe(false);
+  delete hooks["after list"];
+  expect(await t.cloud.listings.relist(connection, "")).toBe(true);
+  expect(await find("unrecorded.txt")).toMatchObject({ name: "unrecorded.txt" });
 });
 
 test("a deleted connection is not opened again by a running download", async () => {
