@@ -25,7 +25,7 @@ export interface LinkContentsDeps {
 
 /** Files of a folder that one archive takes; with more of them it breaks off. */
 const FILES_MAX = 20_000;
-/** Folders in folders that one archive takes. */
+/** Folders in folders that one archive takes; with more of them it breaks off. */
 const DEPTH_MAX = 50;
 const PAGE = 1_000;
 
@@ -72,8 +72,11 @@ export function createLinkContents({ documents, bytes, listings }: LinkContentsD
             modifiedAt: item.modifiedAt ?? 0,
             open: async () => toEntryBytes(await openItem(link, item)),
           };
-        else if (names.length < DEPTH_MAX)
+        else {
+          if (names.length >= DEPTH_MAX)
+            throw new AppError("unavailable", "The folder has too many folders in folders.");
           waiting.push({ ref: item.providerItemId, names: [...names, item.name] });
+        }
       }
     }
   }
@@ -87,7 +90,10 @@ export function createLinkContents({ documents, bytes, listings }: LinkContentsD
     let after: Parameters<CloudListings["browse"]>[2]["after"];
     do {
       const request = { parentRef, after, limit: PAGE, refresh: false, name: undefined };
-      const { items, next } = await listings.browse(owner, connectionId, request);
+      const { state, items, next } = await listings.browse(owner, connectionId, request);
+      // An archive without the files of a folder that could not be listed would look complete.
+      if (state.refreshState === "failed" || state.listedAt === undefined)
+        throw new AppError("unavailable", "The folder cannot be listed at the moment.");
       yield* items;
       after = next;
     } while (after !== undefined);

@@ -1,10 +1,11 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import {
   findDocument,
+  listDocumentsOfLink,
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
-import { listLinkDocuments, type VaultLink } from "../../../storage/tables/vault/links.ts";
+import type { VaultLink } from "../../../storage/tables/vault/links.ts";
 
 /** What a link gives. */
 export type LinkTarget =
@@ -28,11 +29,7 @@ export async function findLinkTarget(
     const item = await findLiveItemByRow(db, link.itemId);
     return item && { kind: item.kind, item };
   }
-  const documents: VaultDocument[] = [];
-  for (const id of await listLinkDocuments(db, link.id)) {
-    const document = await findDocument(db, id);
-    if (document !== undefined) documents.push(document);
-  }
+  const documents = await listDocumentsOfLink(db, link.id);
   return documents.length === 0 ? undefined : { kind: "documents", documents };
 }
 

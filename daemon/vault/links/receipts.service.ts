@@ -140,13 +140,13 @@ export function createLinkReceipts({ db, uploads, notices, clock }: LinkReceipts
     return toLinkStatus(link, undefined, clock()) === "active";
   }
 
-  /** Returns the owner as the caller of the upload; undefined for a deactivated account. */
+  /** Returns the owner as the caller of the upload; undefined for a deactivated account and for an administrator. */
   async function findOwner(
     link: VaultLink | undefined,
     address: string,
   ): Promise<VaultCaller | undefined> {
     const owner = link && (await findVaultUser(db, link.ownerId));
-    if (owner === undefined || !owner.isActive) return undefined;
+    if (owner === undefined || !owner.isActive || owner.role !== "user") return undefined;
     const { id: userId, handle, email, role } = owner;
     return { userId, handle, email, role, sessionId: undefined, address };
   }

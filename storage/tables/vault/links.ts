@@ -103,9 +103,12 @@ export async function setLinkTopics(
 export const findLink = (db: Queries, id: string): Promise<VaultLink | undefined> =>
   links.find(db, { id });
 
-/** Returns the link of a secret whose owner's account is active. */
+/** Returns the link of a secret whose owner is an active user: administrators have no files. */
 export const findLinkBySecret = (db: Queries, secretHash: string): Promise<VaultLink | undefined> =>
-  links.find(db, sql`link.secret_hash = ${secretHash} AND owner.is_active = 1`);
+  links.find(
+    db,
+    sql`link.secret_hash = ${secretHash} AND owner.is_active = 1 AND owner.role = 'user'`,
+  );
 
 /** Returns one page of a user's links, newest first, and the number of all. */
 export async function listLinks(

@@ -95,6 +95,16 @@ export const insertDocument = (tx: Transaction, document: NewDocument): Promise<
 export const findDocument = (db: Queries, id: DocumentId): Promise<VaultDocument | undefined> =>
   documents.find(db, { id, trashedAt: undefined });
 
+/** Returns the documents of a link to several, in their order, without those that were deleted or are in the trash. */
+export const listDocumentsOfLink = (db: Queries, linkId: string): Promise<VaultDocument[]> =>
+  documents.readAll(
+    db,
+    `SELECT ${documents.columns} FROM vault_link_documents AS part
+     JOIN vault_documents AS document ON document.id = part.document_id AND document.trashed_at IS NULL
+     WHERE part.link_id = ? ORDER BY part.position`,
+    linkId,
+  );
+
 export type DocumentSort = "name" | "size" | "created_at";
 
 /** Conditions of a document list; an absent one matches every document. */

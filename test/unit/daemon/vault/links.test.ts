@@ -1,12 +1,20 @@
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { createLimiter } from "../../../../daemon/http/limits.ts";
 import { toSecretHash } from "../../../../daemon/vault/links/link-secrets.ts";
-import { createLinkNotices } from "../../../../daemon/vault/links/notices.ts";
+import { createLinkContents } from "../../../../daemon/vault/links/link-contents.ts";
+import { createLinkNotices, type LinkNotices } from "../../../../daemon/vault/links/notices.ts";
+import { createLinkReceipts } from "../../../../daemon/vault/links/receipts.service.ts";
 import { createLinkVisits } from "../../../../daemon/vault/links/visits.service.ts";
 import { createShares } from "../../../../daemon/vault/documents/shares.service.ts";
 import type { MailMessage } from "../../../../daemon/vault/accounts/reset-mails.ts";
-import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
-import { deleteDocument } from "../../../../storage/tables/vault/documents/documents.ts";
+import {
+  deleteDocument,
+  insertDocument,
+  listDocumentsOfLink,
+} from "../../../../storage/tables/vault/documents/documents.ts";
+import type { CloudItem } from "../../../../storage/tables/vault/items.ts";
 import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
 import {
   breakAllLinkDownloads,
@@ -15,12 +23,15 @@ import {
   deleteExpiredLinkDownloads,
   endLinkDownload,
   findLink,
+  findLinkBySecret,
   insertLink,
   insertLinkDownload,
   listLinkDocuments,
   resumeLinkDownload,
+  type VaultLink,
 } from "../../../../storage/tables/vault/links.ts";
-import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import type { FolderState } from "../../../../storage/tables/vault/folders.ts";
+import { editVaultUser, insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const mira = toAccountId("mira");
@@ -110,7 +121,9 @@ test.each(["sqlite", "postgres"] as const)(
     const { db, add } = await openScene(engine);
     await add("single", { documentId: documents[0] });
     await add("several", { documentIds: documents });
+    expect((await listDocumentsOfLink(db, "several")).map(({ id }) => id)).toEqual(documents);
     await db.transaction((tx) => deleteDocument(tx, documents[0]!));
+    expect((await listDocumentsOfLink(db, "several")).map(({ id }) => id)).toEqual([documents[1]]);
     expect(await findLink(db, "single")).toBeUndefined();
     expect(await listLinkDocuments(db, "several")).toEqual([documents[1]]);
   },
@@ -166,6 +179,48 @@ test.each(["sqlite", "postgres"] as const)(
     expect(await guess("a", ["192.0.2.1"])).toEqual([]);
   },
 );
+
+test("an archive of a folder breaks off where a folder in it cannot be listed, or lies too deep", async () => {
+  const folder = { kind: "folder", providerItemId: "f", connectionId: "c" } as unknown as CloudItem;
+  const archive = async (state: object, items: readonly CloudItem[]) => {
+    const contents = createLinkContents({
+      documents: { open: () => Promise.reject(new Error("no document is in the folder")) },
+      bytes: { download: () => Promise.reject(new Error("no file is in the folder")) },
+      listings: {
+        browse: async () => ({ state: state as FolderState, items, next: undefined }),
+      },
+    });
+    const link = { name: "all", ownerId: mira } as VaultLink;
+    const { open } = await contents.open(link, { kind: "folder", item: folder });
+    return text(await open());
+  };
+  const fresh = { refreshState: "fresh", listedAt: 1 };
+  expect((await archive(fresh, [])).slice(0, 2)).toBe("PK");
+  await expect(archive({ refreshState: "failed", listedAt: 1 }, [])).rejects.toThrow("listed");
+  await expect(archive({ refreshState: "warning" }, [])).rejects.toThrow("listed");
+  await expect(archive(fresh, [folder])).rejects.toThrow("too many folders");
+});
+
+test("the links of an account that has become an administrator's are closed", async () => {
+  const { db, add } = await openScene("sqlite");
+  await add("box", { kind: "upload" });
+  expect(await findLinkBySecret(db, "box")).toMatchObject({ id: "box" });
+  await db.transaction((tx) => editVaultUser(tx, mira, { role: "admin" }));
+  expect(await findLinkBySecret(db, "box")).toBeUndefined();
+  const receipts = createLinkReceipts({
+    ...{ db, clock: () => 0 },
+    uploads: { upload: () => Promise.reject(new Error("the file was stored")) },
+    notices: { note: async () => undefined } as unknown as LinkNotices,
+  });
+  const link = await findLink(db, "box");
+  const part = { filename: "a.txt", contentType: undefined, size: 1, stream: Readable.from(["x"]) };
+  const parts = (async function* () {
+    yield part;
+  })();
+  expect((await receipts.receive(link!, parts, "192.0.2.1")).refused).toMatchObject([
+    { name: "a.txt", reason: "this link receives no more files" },
+  ]);
+});
 
 test("the owner of a link gets one mail about the uses within an hour, and the recipient of a share one", async () => {
   const { db, clock, add } = await openScene("sqlite");
