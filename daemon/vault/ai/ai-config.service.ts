@@ -43,8 +43,9 @@ export interface AiConfigDeps {
   readonly onEmbeddingsChanged: (tx: Transaction) => Promise<void>;
 }
 
-/** The fields that decide which embeddings the active provider makes. */
+/** The fields that decide which embeddings the active provider makes, and whether it makes any. */
 const EMBEDDING_FIELDS: ReadonlySet<string> = new Set([
+  "api_key",
   "base_url",
   "embedding_model_name",
   "is_active",

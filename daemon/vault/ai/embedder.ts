@@ -1,4 +1,3 @@
-import { AppError } from "../../errors.ts";
 import type { AiConfig } from "./ai-config.service.ts";
 import { providerApis } from "./provider-apis.ts";
 import type { AiClient, AiFailure, AiProvider } from "./provider-client.ts";
@@ -35,14 +34,10 @@ export function createEmbedder({
   return {
     /**
      * Returns the model of the active provider; undefined when no provider is active, or the active one has no embedding
-     * model.
+     * model. Throws `provider_failed` when the key of the provider cannot be unsealed.
      */
     async findModel(): Promise<EmbeddingModel | undefined> {
-      const active = await config.findActive().catch((error: unknown) => {
-        // The key cannot be unsealed: no provider is usable until it is set again.
-        if (error instanceof AppError) return undefined;
-        throw error;
-      });
+      const active = await config.findActive();
       const modelName = active?.embeddingModelName;
       if (active === undefined || modelName === undefined) return undefined;
       if (providerApis[active.providerId].embeddings === undefined) return undefined;

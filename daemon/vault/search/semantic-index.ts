@@ -17,6 +17,7 @@ import {
   RetryLaterError,
 } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { AppError } from "../../errors.ts";
 import type { Embedder, EmbeddingModel, Embeddings } from "../ai/embedder.ts";
 
 const INDEX_JOB = "vault.semantic.index";
@@ -171,9 +172,16 @@ export function createSemanticIndex({
     async prepare(): Promise<
       (tx: Transaction, source: IndexSource, text: string) => Promise<void>
     > {
-      const model = await embedder.findModel();
+      const hasModel = await embedder.findModel().then(
+        (model) => model !== undefined,
+        (error: unknown) => {
+          // The key cannot be read. The job fails, and runs again when the key is set.
+          if (error instanceof AppError) return true;
+          throw error;
+        },
+      );
       return async (tx, source, text) => {
-        if (model === undefined || text === "") {
+        if (!hasModel || text === "") {
           await deletePassages(tx, source);
           await setIndexStatus(tx, source, "none");
           return;

@@ -56,10 +56,17 @@ export function createSemanticSearch({
   return {
     /**
      * Returns the texts with the passages nearest to a query, nearest first. Refuses with `unprocessable` when no provider of
-     * embeddings is active, with `unavailable` when it does not answer.
+     * embeddings is active, with `unavailable` when it does not answer or its key cannot be read.
      */
     async find(query: string, filter: SearchFilter): Promise<readonly SearchMatch[]> {
-      const model = await embedder.findModel();
+      const model = await embedder.findModel().catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error;
+        throw new AppError(
+          "unavailable",
+          "The stored key of the AI provider cannot be read. Search without semantic until an administrator sets it again.",
+          { cause: error },
+        );
+      });
       if (model === undefined)
         throw toFieldError(
           ["query", "semantic"],

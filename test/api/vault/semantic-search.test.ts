@@ -132,6 +132,19 @@ test("the index follows the provider: none, built, found by meaning, rebuilt, de
   expect(await search(mira, "automobile")).toMatchObject({ status: 422 });
 });
 
+test("texts that a wrong key left without an index are indexed when the right one is set", async () => {
+  const openai = {
+    ...{ provider_id: "openai", base_url: `${server.origin}/v1`, model_name: AI_MODEL },
+    embedding_model_name: AI_EMBEDDING_MODEL,
+  };
+  await configure({ ...openai, api_key: "wrong" });
+  const letter = await upload(mira, "A letter about a bicycle.", "bicycle.txt");
+  await reaches(mira, letter, "failed");
+  await configure({ ...openai, api_key: AI_KEY });
+  await reaches(mira, letter, "ready");
+  await configure({ provider_id: "openai", is_active: false });
+});
+
 test("semantic search never returns texts of another account", async () => {
   await useOllama();
   const own = await upload(noor, "My car is in the garage.", "noor.txt");

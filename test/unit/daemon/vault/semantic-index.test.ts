@@ -1,5 +1,6 @@
 import { getGlobalDispatcher } from "undici";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { AppError } from "../../../../daemon/errors.ts";
 import { PermanentJobError } from "../../../../daemon/jobs/job-kind.ts";
 import { createGuardedRequest } from "../../../../daemon/outbound/guarded-request.ts";
 import { createEmbedder, type EmbeddingModel } from "../../../../daemon/vault/ai/embedder.ts";
@@ -82,11 +83,19 @@ async function openIndex(body: string, providerId: "ollama" | "openai" = "ollama
     { request: createGuardedRequest(getGlobalDispatcher()), clock: () => 0 },
     { listTimeoutMs: 1000, chooseTimeoutMs: 1000, embedTimeoutMs: 300 },
   );
-  const embedder = createEmbedder({ config: { findActive: async () => provider }, client });
+  const key = { isReadable: true };
+  const findActive = async () => {
+    if (!key.isReadable)
+      throw new AppError("provider_failed", "The stored API key cannot be read.");
+    return provider;
+  };
+  const embedder = createEmbedder({ config: { findActive }, client });
   const index = createSemanticIndex({ db, enqueue: async () => 1, embedder });
   const [job] = index.jobs;
   return {
     db,
+    key,
+    index,
     embedder,
     search: createSemanticSearch({ db, embedder }),
     run: async () => job?.run({ document_id: ID }, { id: 1, attempt: 1, signal }),
@@ -188,6 +197,20 @@ describe("the job of a text", () => {
     await expect(scene.search.find("car", { userId: toAccountId("u") })).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining("under the same name"),
+    });
+  });
+
+  test("keeps the passages while the key of the provider cannot be read, and tells so", async () => {
+    await using scene = await openIndex("some text");
+    await scene.run();
+    scene.key.isReadable = false;
+    await expect(scene.run()).rejects.toThrow("cannot be read");
+    expect(await scene.passages()).toHaveLength(1);
+    const store = await scene.index.prepare();
+    await scene.db.transaction((tx) => store(tx, { documentId: ID }, "other text"));
+    expect([await scene.status(), (await scene.passages()).length]).toEqual(["pending", 1]);
+    await expect(scene.search.find("text", { userId: toAccountId("u") })).rejects.toMatchObject({
+      code: "unavailable",
     });
   });
 
