@@ -134,7 +134,8 @@ export function createDailyExports(deps: DailyExportsDeps) {
       try {
         for await (const lines of toAuditCsv(db, { from: day * DAY_MS, to: (day + 1) * DAY_MS })) {
           signal?.throwIfAborted();
-          await file.write(lines);
+          // Writes all of it: one system call may write a part where the disk is nearly full.
+          await file.appendFile(lines);
         }
         await file.sync();
       } finally {

@@ -6,6 +6,7 @@ import { isDiskFull } from "../../../storage/system-errors.ts";
 import {
   deleteInboxFile,
   findInboxFile,
+  listInboxFiles,
   putInboxFile,
 } from "../../../storage/tables/vault/inbox-files.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
@@ -107,6 +108,7 @@ export function createInbox({ db, clock, log, uploads, folder, isEnabled }: Inbo
         queues.push({ user, files: files.filter(isDue) });
       }
       for (const path of known.keys()) if (!paths.has(path)) known.delete(path);
+      await forgetGone(queues.map(({ user }) => user));
       for (let turn = 0; queues.some(({ files }) => turn < files.length); turn += 1)
         for (const { user, files } of queues) {
           const file = files[turn];
@@ -205,6 +207,19 @@ export function createInbox({ db, clock, log, uploads, folder, isEnabled }: Inbo
       if (!isSame) known.set(file.path, { ...file, since: now, after: now + SETTLE_MS });
     }
     return files;
+  }
+
+  /**
+   * Forgets files that have left their folder, as a kill between the deletion of a file and that of its row leaves one: the
+   * same file, put there again, is another document.
+   */
+  async function forgetGone(users: readonly VaultUser[]): Promise<void> {
+    const handles = new Map(users.map(({ id, handle }) => [id, handle]));
+    for (const { userId, name } of await listInboxFiles(db)) {
+      const handle = handles.get(userId);
+      if (handle !== undefined && (await statOf(join(folder, handle, name))) === undefined)
+        await deleteInboxFile(db, { userId, name });
+    }
   }
 
   function isDue({ path }: SeenFile): boolean {

@@ -21,6 +21,10 @@ export function findInboxFile(db: Queries, { userId, name }: Key): Promise<Inbox
   return files.find(db, { userId, name });
 }
 
+/** Returns all files of all users. */
+export const listInboxFiles = (db: Queries): Promise<InboxFile[]> =>
+  files.list(db, {}, { order: "user_id, name" });
+
 /** Writes a file in the place of an earlier one of its name. */
 export async function putInboxFile(
   tx: Transaction,

@@ -13,6 +13,7 @@ import {
   type VaultDocument,
 } from "../../../../storage/tables/vault/documents/documents.ts";
 import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
+import { putInboxFile } from "../../../../storage/tables/vault/inbox-files.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
@@ -63,7 +64,7 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
   };
   const own = join(folder, "mira");
   await open().scan(calm);
-  return { addUser, clock, folder, own, stored, upload, toDeps, open, settle };
+  return { db, addUser, clock, folder, own, stored, upload, toDeps, open, settle };
 }
 
 const refuse = async (): Promise<never> => {
@@ -90,6 +91,25 @@ test("a file whose daemon was killed between the document and the deletion is st
   await writeFile(join(own, "a.txt"), "once");
   await settle(restarted);
   expect(stored).toEqual(["once", "once"]);
+});
+
+test("a file is stored again when its daemon was killed after the deletion of the first one", async () => {
+  const { db, own, stored, open, settle } = await openScene();
+  const inbox = open();
+  await writeFile(join(own, "a.txt"), "twice");
+  await settle(inbox);
+  // What a kill leaves before the row is deleted.
+  const [document] = await db.all<{ id: string }>("SELECT id FROM vault_documents");
+  const row = {
+    ...{ userId: toAccountId("mira"), name: "a.txt" },
+    sha256: createHash("sha256").update("twice").digest("hex"),
+    documentId: toDocumentId(document?.id ?? ""),
+  };
+  await db.transaction((tx) => putInboxFile(tx, row));
+  await open().scan(calm);
+  await writeFile(join(own, "a.txt"), "twice");
+  await settle(open());
+  expect(stored).toEqual(["twice", "twice"]);
 });
 
 test("another file that took the name of one that was stored is stored, too", async () => {
