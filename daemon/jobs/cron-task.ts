@@ -56,3 +56,23 @@ export function toNext(schedule: string, timeZone: string): (after: number) => n
     return next.getTime();
   };
 }
+
+/**
+ * Does work for each item, also after it failed for another one: what one account has made impossible must not hold up the
+ * others.
+ * @throws the error after the last item, an `AggregateError` for several
+ */
+export async function forEachAlone<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const errors: unknown[] = [];
+  for await (const item of items)
+    try {
+      await work(item);
+    } catch (error) {
+      errors.push(error);
+    }
+  if (errors.length === 1) throw errors[0];
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} items failed`);
+}

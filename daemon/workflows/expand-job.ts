@@ -1,5 +1,11 @@
 import { evaluateTemplate, type Scope } from "./expressions/evaluate.ts";
-import { ExpressionError, type ExpressionValue, isTruthy, toText } from "./expressions/values.ts";
+import {
+  assertStorable,
+  ExpressionError,
+  type ExpressionValue,
+  isTruthy,
+  toText,
+} from "./expressions/values.ts";
 import { evaluateDeep, isMapping, type Mapping } from "./mapping.ts";
 import { type Combination, expandMatrix, toMatrixName } from "./matrix.ts";
 import { toOwnParts } from "./payload.ts";
@@ -47,6 +53,8 @@ export interface CallContexts {
 
 const LABELS_MAX = 32;
 const NAME_CHARACTERS_MAX = 255;
+/** A year: no job runs as long, and no database stores any number. */
+const TIMEOUT_MINUTES_MAX = 366 * 24 * 60;
 
 /**
  * Expands a job into the jobs of its matrix, or into one job. `scope` has the contexts of the run; `matrix` and `strategy`
@@ -84,13 +92,19 @@ function expandOne(
   // A name with an expression distinguishes the jobs of a matrix already.
   const name =
     job.name.includes("${{") && own !== "" ? own : toMatrixName(own || job.key, combination);
-  const shortName = [...name].slice(0, NAME_CHARACTERS_MAX).join("");
+  const where = `jobs.${job.key}`;
+  const shortName = assertStorable(
+    [...name].slice(0, NAME_CHARACTERS_MAX).join(""),
+    `${where}.name`,
+  );
   const { call } = job;
   const labels = call === undefined ? toLabels(job.key, evaluateDeep(job.runsOn, scope)) : [];
   const number = (value: ExpressionValue, field: string) =>
     toCount(evaluateDeep(value, scope), `jobs.${job.key}.${field}`);
   const failFast = isTruthy(toFlag(evaluateDeep(job.failFast, scope)));
   const maxParallel = number(job.maxParallel, "strategy.max-parallel");
+  if (!Number.isSafeInteger(maxParallel))
+    throw new ExpressionError(`${where}.strategy.max-parallel must be a whole number`);
   const strategy = {
     ...(job.setsFailFast ? { "fail-fast": failFast } : {}),
     ...(maxParallel > 0 ? { "max-parallel": maxParallel } : {}),
@@ -104,11 +118,11 @@ function expandOne(
     matrix: combination,
     failFast,
     maxParallel,
-    timeoutMinutes: number(job.timeoutMinutes, "timeout-minutes"),
+    timeoutMinutes: Math.min(number(job.timeoutMinutes, "timeout-minutes"), TIMEOUT_MINUTES_MAX),
     continueOnError: isTruthy(toFlag(evaluateDeep(job.continueOnError, scope))),
-    concurrencyGroup: toText(evaluateTemplate(job.concurrency?.group ?? "", scope)).slice(
-      0,
-      NAME_CHARACTERS_MAX,
+    concurrencyGroup: assertStorable(
+      toText(evaluateTemplate(job.concurrency?.group ?? "", scope)).slice(0, NAME_CHARACTERS_MAX),
+      `${where}.concurrency`,
     ),
     cancelsGroup: isTruthy(toFlag(evaluateDeep(job.concurrency?.cancelInProgress ?? false, scope))),
     ...(call === undefined

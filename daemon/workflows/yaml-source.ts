@@ -25,6 +25,8 @@ export type YamlSource = ReturnType<typeof parseYaml>;
 export function parseYaml(text: string) {
   if (Buffer.byteLength(text) > WORKFLOW_BYTES_MAX)
     throw new WorkflowError(`a workflow has at most ${WORKFLOW_BYTES_MAX / 1024} KiB`, 1);
+  if (text.includes("\0"))
+    throw new WorkflowError(NUL, text.split("\0", 1).join().split("\n").length);
   if (nestsTooDeeply(text)) throw new WorkflowError("the file is nested too deeply", 1);
   const lines = new LineCounter();
   const parse = () => {
@@ -45,6 +47,7 @@ export function parseYaml(text: string) {
         "invalid YAML: a text that begins with ! must be in quotes",
         lines.linePos(tag.pos[0]).line,
       );
+    assertTexts(document, lines);
     assertAnchors(document, lines);
     assertKeys(document, lines);
     const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
@@ -79,6 +82,18 @@ function nestsTooDeeply(text: string): boolean {
 
 const BRACKETS_MAX = 100;
 const COMPACT_LISTS = /^[ \t]*(?:[-?:][ \t]+){65}/m;
+
+/** Neither a database nor a program takes a text with a NUL, which a file has as it is or as `"\\0"`. */
+function assertTexts(document: Document, lines: LineCounter): void {
+  visit(document, {
+    Scalar(_key, { value, range }) {
+      if (typeof value === "string" && value.includes("\0"))
+        throw new WorkflowError(NUL, lines.linePos(range?.[0] ?? 0).line);
+    },
+  });
+}
+
+const NUL = "a text has a NUL character";
 
 /** Refuses aliases without an earlier anchor: the parser detects them only when it creates values. */
 function assertAnchors(document: Document, lines: LineCounter): void {

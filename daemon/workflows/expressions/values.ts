@@ -41,6 +41,12 @@ export function toText(value: ExpressionValue): string {
   return String(value);
 }
 
+/** Returns a text that is stored. @throws ExpressionError for a NUL, which JSON of `fromJSON` may have */
+export function assertStorable(text: string, where: string): string {
+  if (text.includes("\0")) throw new ExpressionError(`${where} has a NUL character`);
+  return text;
+}
+
 /** Compares loosely: texts ignore case, different types are compared as numbers, objects by identity. */
 export function looselyEquals(left: ExpressionValue, right: ExpressionValue): boolean {
   if (typeof left === "string" && typeof right === "string")

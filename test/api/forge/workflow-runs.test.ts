@@ -10,6 +10,7 @@ import {
   callRunner,
   fetchTask,
   registerRunner,
+  reportLog,
   type RunnerCredentials,
 } from "../../support/forge/runner-client.ts";
 
@@ -256,9 +257,15 @@ describe("a push with a workflow", () => {
     const long = "x".repeat(20_000);
     expect(await ack(append(3, [long]))).toBe(4);
     expect((await read("?from_row=3")).text).toBe(`${at} ${long}\n`);
-    expect(await ack(append(4, ["end"], true))).toBe(5);
-    expect(await ack(append(4, ["end"], true))).toBe(5);
-    const late = await append(5, ["late"]);
+    const many = Array.from({ length: 25_000 }, (_, row) => `row ${row}`);
+    expect(
+      await reportLog(daemon, runner, { taskId: task?.id ?? 0n, index: 3n, rows: [long, ...many] }),
+    ).toBe(25_004);
+    expect((await read("?from_row=10003&rows=2")).text).toMatch(/ row 9999\n.* row 10000\n$/);
+    expect((await read("?from_row=25003")).text).toMatch(/ row 24999\n$/);
+    expect(await ack(append(25_004, ["end"], true))).toBe(25_005);
+    expect(await ack(append(25_004, ["end"], true))).toBe(25_005);
+    const late = await append(25_005, ["late"]);
     expect(late.status).toBe(500);
     expect(late.json).toEqual({
       code: "unknown",
@@ -379,6 +386,35 @@ jobs:
       expect((await people.api("DELETE", path)).status).toBe(204);
       expect((await people.api("GET", path)).status).toBe(404);
     }
+  });
+
+  test("attack: values that no database stores fail their own runs, and others of the push start", async () => {
+    const job = (rest: string) =>
+      `on: push\njobs: { a: { runs-on: x, ${rest} steps: [{ run: x }] } }\n`;
+    await push("unstorable", {
+      ".gitea/workflows/1.yml": job('name: "a\\0b",'),
+      ".gitea/workflows/2.yml": job("strategy: { max-parallel: 1.5, matrix: { v: [1, 2] } },"),
+      ".gitea/workflows/3.yml": `run-name: "\${{ fromJSON('\\"\\\\u0000\\"') }}"\n${job("")}`,
+      ".gitea/workflows/4.yml": job(
+        `strategy: { matrix: "\${{ fromJSON('{\\"\\\\u0000\\":1}') }}" },`,
+      ),
+      ".gitea/workflows/5.yml": job("timeout-minutes: 1e300,"),
+    });
+    await vi.waitFor(async () => expect(await runsOf("unstorable")).toHaveLength(5), {
+      timeout: 20_000,
+    });
+    const states = (await runsOf("unstorable")).map(({ path, status, conclusion, error }) => [
+      String(path).slice(0, 5),
+      conclusion ?? status,
+      error,
+    ]);
+    expect(states.toSorted()).toEqual([
+      ["1.yml", "failure", expect.stringContaining("1.yml:2: a text has a NUL character")],
+      ["2.yml", "failure", expect.stringContaining("max-parallel must be a whole number")],
+      ["3.yml", "failure", expect.stringContaining("run-name has a NUL character")],
+      ["4.yml", "failure", expect.stringContaining("matrix.\uFFFD must be a list")],
+      ["5.yml", "queued", undefined],
+    ]);
   });
 
   test("an invalid file is shown as a failed run with its line", async () => {

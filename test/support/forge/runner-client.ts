@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { runnerService } from "../../../daemon/workflows/runner-messages.ts";
 import type { TestAnswer, TestDaemon } from "../daemon.ts";
@@ -58,6 +59,28 @@ export async function fetchTask(
   });
   if (response.status !== 200) throw new Error(`no answer: ${await response.text()}`);
   return fromBinary(output, Buffer.from(await response.arrayBuffer()));
+}
+
+/** Appends rows to a log with a packed protobuf body. Returns how many rows the daemon has. */
+export async function reportLog(
+  daemon: Pick<TestDaemon, "url">,
+  credentials: RunnerCredentials,
+  report: { readonly taskId: bigint; readonly index: bigint; readonly rows: readonly string[] },
+): Promise<number> {
+  const { input, output } = runnerService.method.updateLog;
+  const rows = report.rows.map((content) => ({ content }));
+  const body = gzipSync(toBinary(input, create(input, { ...report, rows })));
+  const response = await fetch(`${daemon.url}/api/actions/runner.v1.RunnerService/UpdateLog`, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/proto",
+      "Content-Encoding": "gzip",
+      ...toHeaders(credentials),
+    },
+    body,
+  });
+  if (response.status !== 200) throw new Error(`not taken: ${await response.text()}`);
+  return Number(fromBinary(output, Buffer.from(await response.arrayBuffer())).ackIndex);
 }
 
 const toHeaders = (credentials: RunnerCredentials | undefined): Record<string, string> =>

@@ -10,7 +10,7 @@ import {
   sealEndedLogs,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
-import type { CronTask } from "../../../jobs/cron-task.ts";
+import { type CronTask, forEachAlone } from "../../../jobs/cron-task.ts";
 import { forgeTasks } from "../../tasks.ts";
 import type { RunEngine } from "../runs/advance-run.ts";
 import { finishTask } from "./tasks.service.ts";
@@ -58,8 +58,8 @@ export function createTaskUpkeep({
     if (sinceMs >= SILENT_MS || sinceMs < 0) listensSince = lookedAt;
     if (lookedAt - listensSince < GRACE_MS) return;
     const heard = { after: clock() - SILENT_MS, before: clock() + SILENT_MS };
-    for (const { id } of await listSilentTasks(db, heard, SILENT_PAGE))
-      await db.transaction(async (tx) => {
+    await forEachAlone(await listSilentTasks(db, heard, SILENT_PAGE), ({ id }) =>
+      db.transaction(async (tx) => {
         const task = await findTask(tx, id);
         const isSilent =
           task?.runnerId === undefined ||
@@ -71,7 +71,8 @@ export function createTaskUpkeep({
         const runner =
           task.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
         if (runner?.isEphemeral === true) await deleteRunner(tx, runner.id);
-      });
+      }),
+    );
   }
 
   /**
@@ -85,8 +86,9 @@ export function createTaskUpkeep({
       defaultMs: DEFAULT_TIMEOUT_MS,
       cancelledBefore: clock() - SILENT_MS,
     };
-    for (const { id } of await listOverdueTasks(db, times, OVERDUE_MAX))
-      await db.transaction(async (tx) => {
+    await sealEndedLogs(db, clock() - SILENT_MS);
+    await forEachAlone(await listOverdueTasks(db, times, OVERDUE_MAX), ({ id }) =>
+      db.transaction(async (tx) => {
         const task = await findTask(tx, id);
         const job = task && (await findJob(tx, task.jobId));
         const run = job && (await findRun(tx, job.runId));
@@ -97,19 +99,21 @@ export function createTaskUpkeep({
           await engine.cancelJob(tx, run, job);
           await engine.advance(tx, run.id);
         }
-      });
-    await sealEndedLogs(db, clock() - SILENT_MS);
+      }),
+    );
   }
 
   /** Cancels jobs that no runner has taken within a day. */
   async function cancelAbandoned(): Promise<void> {
-    for (const { id } of await listAbandonedJobs(db, clock() - ABANDONED_MS, OVERDUE_MAX))
-      await db.transaction(async (tx) => {
+    const abandoned = await listAbandonedJobs(db, clock() - ABANDONED_MS, OVERDUE_MAX);
+    await forEachAlone(abandoned, ({ id }) =>
+      db.transaction(async (tx) => {
         const job = await findJob(tx, id);
         const run = job && (await findRun(tx, job.runId));
         if (job?.status !== "waiting" || run === undefined) return;
         await engine.cancelJob(tx, run, job);
         await engine.advance(tx, run.id);
-      });
+      }),
+    );
   }
 }

@@ -34,6 +34,7 @@ import type { RunEngine } from "../runs/advance-run.ts";
 import { findScope } from "../runs/job-scopes.ts";
 import { openRun } from "../runs/open-run.ts";
 import { toNeeds } from "../runs/run-contexts.ts";
+import { toShownError } from "../runs/run-records.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { Secrets } from "../secrets/secrets.service.ts";
 import { hashTaskToken } from "../secrets/task-tokens.ts";
@@ -353,7 +354,9 @@ async function addOutputs(
   const run = dropped.length === 0 ? undefined : await findRun(tx, job.runId);
   if (run !== undefined)
     await updateRun(tx, run.id, {
-      error: `${run.workflowFile}: jobs.${job.key} has outputs that are dropped, because they are too long or too many: ${dropped.slice(0, DROPPED_SHOWN).join(", ")}`,
+      error: toShownError(
+        `${run.workflowFile}: jobs.${job.key} has outputs that are dropped, because they are too long or too many: ${dropped.slice(0, DROPPED_SHOWN).join(", ")}`,
+      ),
     });
   return merged;
 }

@@ -28,7 +28,7 @@ import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { readNeeds, toConditionState } from "./run-contexts.ts";
 import type { OpenRun } from "./open-run.ts";
-import { isActive, toGroup, toPhase, toRunStatus } from "./run-records.ts";
+import { isActive, toGroup, toPhase, toRunStatus, toShownError } from "./run-records.ts";
 import type { RunId, JobId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface AdvanceDeps {
@@ -206,7 +206,7 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
     job: ActionJob,
     reason: string,
   ): Promise<void> {
-    await updateRun(tx, run.id, { error: `${run.workflowFile}: ${reason}` });
+    await updateRun(tx, run.id, { error: toShownError(`${run.workflowFile}: ${reason}`) });
     await setStatus(tx, run, job, "failure");
   }
 

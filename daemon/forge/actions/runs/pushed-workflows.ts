@@ -5,6 +5,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { forEachAlone } from "../../../jobs/cron-task.ts";
 import { readPushedPaths } from "../../git/commit-readers.ts";
 import { followMoves } from "../../git/run-in-folder.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
@@ -138,9 +139,11 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps): PushSubscriber
       folder,
       key: toKey(push, change, event, file),
     });
-    for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))
+    const enabled = files.filter(({ name }) => !disabled.has(name));
+    await forEachAlone(enabled, async ({ name: file, text }) => {
       for (const [event, payload] of Object.entries(payloads))
         await startFile(toTrigger(event, payload, file), text, paths);
+    });
     if (beyond === undefined || disabled.has(beyond)) return;
     const trigger = toTrigger("push", toJsonMapping(details), beyond);
     await db.transaction((tx) => starter.fail(tx, trigger, toExcessReason(folder, beyond)));

@@ -93,6 +93,12 @@ function hasFailedFast(jobs: readonly ActionJob[], { key, parentJobId }: ActionJ
   );
 }
 
+const ERROR_CHARACTERS_MAX = 4_000;
+
+/** Returns the reason of a failure as a run shows it. It may quote values of expressions, which have any length and any characters. */
+export const toShownError = (reason: string): string =>
+  reason.slice(0, ERROR_CHARACTERS_MAX).replaceAll("\0", "\uFFFD").toWellFormed();
+
 /** Throws `not_found` for a run of another repository. */
 export async function openRun(
   queries: Queries,

@@ -19,6 +19,7 @@ import {
   type ForgeRepository,
 } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
+import { forEachAlone } from "../../../jobs/cron-task.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import type { OwnedRepository } from "../../events.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
@@ -38,7 +39,7 @@ export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
 /** Maximum number of schedules that one run of the task starts; the rest start a minute later. */
 const DUE_MAX = 500;
 const PAGE = 50;
-/** Delay of a schedule whose files cannot be read. */
+/** Delay of a schedule whose files cannot be read, or that cannot be started. */
 const RETRY_MS = 60_000;
 
 /** Starts workflows by the cron expressions of the default branch. */
@@ -75,17 +76,34 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       });
     },
 
-    /** Starts the due schedules, each once even when it is several times overdue. */
+    /**
+     * Starts the due schedules, each once even when it is several times overdue. Throws after the last one for those that
+     * cannot be started; they are due again after `RETRY_MS`.
+     */
     async startDue(signal: AbortSignal): Promise<void> {
       if (clock() < comparedAt) await bringForward(signal);
       comparedAt = clock();
-      for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
-        const due = await listDueSchedules(db, clock(), PAGE);
-        for (const schedule of due) await start(schedule);
-        if (due.length < PAGE) return;
-      }
+      await forEachAlone(listDue(signal), startOrDelay);
     },
   };
+
+  async function* listDue(signal: AbortSignal): AsyncGenerator<ActionSchedule> {
+    for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
+      const due = await listDueSchedules(db, clock(), PAGE);
+      yield* due;
+      if (due.length < PAGE) return;
+    }
+  }
+
+  /** Starts a schedule, and delays one that cannot be started: it would be the first one again, ahead of all others. */
+  async function startOrDelay(schedule: ActionSchedule): Promise<void> {
+    try {
+      await start(schedule);
+    } catch (error) {
+      await db.transaction((tx) => moveSchedule(tx, schedule, clock() + RETRY_MS));
+      throw error;
+    }
+  }
 
   /** Moves schedules whose next time is that of a clock which was ahead: they would wait until the clock is there again. */
   async function bringForward(signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../../storage/tables/forge/repositories/watches.ts";
+import { AppError } from "../../../errors.ts";
 import { toOrganizationView } from "../../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../../accounts/user.view.ts";
 import type { OwnedRepository } from "../../events.ts";
@@ -18,7 +19,12 @@ import { toRepositoryView } from "../../repositories/repository.view.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { readVariables } from "../secrets/variables.service.ts";
 import { evaluateTemplate } from "../../../workflows/expressions/evaluate.ts";
-import { ExpressionError, isTruthy, toText } from "../../../workflows/expressions/values.ts";
+import {
+  assertStorable,
+  ExpressionError,
+  isTruthy,
+  toText,
+} from "../../../workflows/expressions/values.ts";
 import { createWork, WorkExceeded } from "../../../workflows/expressions/work.ts";
 import { toInputsContext } from "../../../workflows/dispatch-inputs.ts";
 import { evaluateDeep, type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
@@ -28,7 +34,7 @@ import { needsApproval } from "./approvals.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
 import type { OpenRun } from "./open-run.ts";
 import { toGithubContext } from "./run-contexts.ts";
-import { toGroup } from "./run-records.ts";
+import { toGroup, toShownError } from "./run-records.ts";
 import type { RunId, UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The trigger of a run. */
@@ -116,7 +122,8 @@ export function createRunStarter({
       const { run, workflow } = opened;
       await updateRun(tx, runId, { needsApproval: false, approvedBy: userId });
       const settings = evaluateSettings(run, workflow, opened);
-      if (typeof settings === "string") throw new Error(`run ${runId}: ${settings}`);
+      // Its variables were changed since it was made.
+      if (typeof settings === "string") throw new AppError("unprocessable", settings);
       await enterGroup(tx, run, settings);
       await engine.advance(tx, runId);
     },
@@ -167,7 +174,7 @@ export function createRunStarter({
       title: trigger.title,
       definition: undefined,
       status: "failure",
-      error,
+      error: toShownError(error),
       concurrencyGroup: "",
       isHeld: false,
     });
@@ -178,7 +185,7 @@ export function createRunStarter({
     const changes = {
       definition: undefined,
       status: "failure",
-      error,
+      error: toShownError(error),
       needsApproval: false,
       completedAt: tx.now,
     } as const;
@@ -237,13 +244,15 @@ function evaluateSettings(
   const file = run.workflowFile;
   const scope = { contexts: { github, inputs, vars }, work: createWork(STEPS_MAX) };
   try {
-    const named = toText(evaluateTemplate(workflow.runName, scope)).replaceAll(/\s+/g, " ");
+    const runName = toText(evaluateTemplate(workflow.runName, scope));
+    const named = assertStorable(runName, "run-name").replaceAll(/\s+/g, " ");
     const title = [...(named.trim() || run.title)].slice(0, TITLE_CHARACTERS_MAX).join("");
     if (workflow.concurrency === undefined) return { group: "", cancelsOthers: false, title };
     const { group, cancelInProgress } = workflow.concurrency;
     const cancels = evaluateDeep(cancelInProgress, scope);
+    const groupName = toText(evaluateTemplate(group, scope));
     return {
-      group: toGroup(run, toText(evaluateTemplate(group, scope))),
+      group: toGroup(run, assertStorable(groupName, "concurrency")),
       cancelsOthers: isTruthy(cancels) && cancels !== "false",
       title,
     };

@@ -50,6 +50,34 @@ test.each(refused)(
   },
 );
 
+test.each([
+  [
+    "a fraction of jobs at a time",
+    "strategy: { max-parallel: 1.5, matrix: { v: [1] } }",
+    "whole number",
+  ],
+  ["a NUL in its name", `name: "\${{ fromJSON('\\"a\\\\u0000\\"') }}"`, "name has a NUL"],
+  [
+    "a NUL in a value of its matrix",
+    `strategy: { matrix: "\${{ fromJSON('{\\"v\\":[\\"\\\\u0000\\"]}') }}" }`,
+    "name has a NUL",
+  ],
+  [
+    "a NUL in its group",
+    `concurrency: "\${{ fromJSON('\\"a\\\\u0000\\"') }}"`,
+    "concurrency has a NUL",
+  ],
+])("a job with %s, which no database stores, is refused", (_title, part, message) => {
+  const file = `on: push\njobs:\n  a:\n    runs-on: x\n    ${part}\n    steps: [{ run: x }]\n`;
+  expect(() => expand(file)).toThrow(message);
+});
+
+test("a time limit beyond a year is a year", () => {
+  const file =
+    "on: push\njobs: { a: { runs-on: x, timeout-minutes: 1e300, steps: [{ run: x }] } }\n";
+  expect(expand(file)[0]?.expanded.timeoutMinutes).toBe(527_040);
+});
+
 test("the payload of one job of a matrix has its values and no needs", () => {
   const file = `
 name: CI

@@ -15,7 +15,7 @@ import { repository as granted } from "../../../../../daemon/contract/permission
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
 import { createCommitFinder } from "../../../../../daemon/forge/git/commit-readers.ts";
-import type { Database } from "../../../../../storage/engine/database.ts";
+import { type Database, StorageError } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { insertJob } from "../../../../../storage/tables/forge/actions/jobs.ts";
@@ -37,6 +37,7 @@ import {
   insertRepository,
   updateRepository,
 } from "../../../../../storage/tables/forge/repositories/repositories.ts";
+import type { RepositoryId } from "../../../../../storage/tables/forge/ids.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { interruptOnce, openTestDatabase } from "../../../../support/storage/database.ts";
 
@@ -94,8 +95,11 @@ afterEach(async () => {
 });
 
 /** The parts of a daemon that start runs, over a database. */
-function startersOn(database: Database) {
-  const locate = async () => directory;
+function startersOn(database: Database, unreadable?: RepositoryId) {
+  const locate = async ({ id }: ForgeRepository) => {
+    if (id === unreadable) throw new StorageError("failed", "a value cannot be stored");
+    return directory;
+  };
   const findCommit = createCommitFinder({ git, locate });
   const engine = { begin: async () => undefined, cancel: async () => undefined };
   const starter = createRunStarter({
@@ -184,6 +188,23 @@ test("a schedule that a push takes out of its file and another puts back is not 
   now += 2 * 86_400_000;
   await startersOn(db).schedules.startDue(new AbortController().signal);
   expect(await countRuns()).toBe(1);
+});
+
+test("a schedule that cannot start does not hold up those after it, and is due again", async () => {
+  const other = await db.transaction(async (tx) =>
+    insertRepository(tx, newRepositoryRow(mira, "other", { isEmpty: false })),
+  );
+  const due = [{ file: FILE, cron: CRON, nextAt: now - 2 }];
+  await db.transaction(async (tx) => {
+    await replaceSchedules(tx, other.id, due);
+    await replaceSchedules(tx, repository.id, [{ file: FILE, cron: CRON, nextAt: now - 1 }]);
+  });
+  const { schedules } = startersOn(db, other.id);
+  const starting = schedules.startDue(new AbortController().signal);
+  await expect(starting).rejects.toThrow("cannot be stored");
+  expect(await countRuns()).toBe(1);
+  const [retried] = (await listSchedules()).filter(({ repositoryId }) => repositoryId === other.id);
+  expect(retried?.nextAt).toBe(now + 60_000);
 });
 
 test("a summary is masked by the masks that its job has when it is stored", async () => {
