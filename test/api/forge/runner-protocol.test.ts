@@ -58,6 +58,37 @@ test("attack: a client without a runner's credentials sends a large or packed me
   expect((await ping(large, { ...known, "X-Runner-Token": "wrong" })).status).toBe(413);
 });
 
+test("attack: a runner sends a message of many fields in few bytes, which is not decoded", async () => {
+  const { uuid, token } = await registerRunner(daemon, await tokenOf(), {
+    name: "dense",
+    labels: [],
+  });
+  const send = (method: string, body: Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+    daemon.request(`/api/actions/runner.v1.RunnerService/${method}`, {
+      method: "POST",
+      headers: { "X-Runner-Uuid": uuid, "X-Runner-Token": token, ...headers },
+      body,
+    });
+  const packed = { "Content-Type": "application/proto", "Content-Encoding": "gzip" };
+  const labels = new Uint8Array(gzipSync(Buffer.alloc(2_000_000).fill(Buffer.from([0x12, 0]))));
+  const refused = await send("Declare", labels, packed);
+  expect(refused.status).toBe(400);
+  expect(refused.json).toEqual({
+    code: "invalid_argument",
+    message: "the message has too many parts",
+  });
+  const odd = new Uint8Array(Buffer.from([0x18, 0]));
+  expect((await send("UpdateLog", odd, { "Content-Type": "application/proto" })).status).toBe(400);
+  const json = new Uint8Array(Buffer.from(`{"rows":[${"{},".repeat(50_000)}{}]}`));
+  expect((await send("UpdateLog", json, { "Content-Type": "application/json" })).status).toBe(400);
+  const enveloped = { "Content-Type": "application/grpc-web+proto" };
+  expect((await send("UpdateLog", new Uint8Array(100_000), enveloped)).status).toBe(413);
+  expect((await send("UpdateLog", new Uint8Array(gzipSync("")), packed)).json.message).toBe(
+    "update task: invalid runner for task",
+  );
+  expect((await send("UpdateLog", new Uint8Array([1]), packed)).status).toBe(400);
+});
+
 test.each([
   ["an unknown method", "/runner.v1.RunnerService/Missing", "POST", "application/json", "{}", 404],
   [

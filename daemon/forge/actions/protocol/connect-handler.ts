@@ -8,16 +8,23 @@ import type { AppError } from "../../../errors.ts";
 import { toRefusal } from "../../../http/replies.ts";
 import type { BodyBudgets } from "../../../http/body-memory.ts";
 import { closeAfterUnreadBody, readWholeBody } from "../../../http/request-body.ts";
+import { runnerService } from "../../../workflows/runner-messages.ts";
 import { RunnerRefusal } from "../runners/registration.service.ts";
 import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
+import { hasFewObjects, isSmall, OddMessage, splitLog } from "./wire-bounds.ts";
 
 /** Path prefix of the services of the protocol. */
 const RUNNER_PROTOCOL_PREFIX = "/api/actions";
 
 /** Largest message of a runner, compressed or not. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Largest message of a client without credentials, which only needs to register. */
-const ANONYMOUS_BYTES_MAX = 64 * 1024;
+/** Largest message of JSON, which runners do not use. */
+const JSON_BYTES_MAX = 1024 * 1024;
+/**
+ * Largest message of a client without credentials, which only needs to register, and in an envelope of gRPC-Web: its parts are
+ * not counted before it is decoded.
+ */
+const SMALL_BYTES_MAX = 64 * 1024;
 /** How long a runner may take to send a message. */
 const MESSAGE_DEADLINE_MS = 5 * 60_000;
 /** Smallest response that is compressed. */
@@ -65,7 +72,7 @@ export function createRunnerHandler(
   deps: RunnerProtocolDeps,
 ): (message: IncomingMessage, response: ServerResponse, transport: RunnerTransport) => void {
   const ofRunners = createHandlers(deps, MESSAGE_BYTES_MAX);
-  const anonymousHandlers = createHandlers(deps, ANONYMOUS_BYTES_MAX);
+  const ofOthers = createHandlers(deps, SMALL_BYTES_MAX);
 
   /** Credentials are checked again after the body, which may take minutes to arrive. */
   async function findRunner({ headers }: IncomingMessage): Promise<number | undefined> {
@@ -95,24 +102,27 @@ export function createRunnerHandler(
       ? bodies.signedIn(`runner ${runner}`)
       : bodies.anonymous(addressKey(message, response));
     try {
+      const bytesMax = isRunner ? toBytesMax(message.headers["content-type"]) : SMALL_BYTES_MAX;
       const body = await readWholeBody(message, {
-        maxBytes: isRunner ? MESSAGE_BYTES_MAX : ANONYMOUS_BYTES_MAX,
+        maxBytes: bytesMax,
         memory,
         ...(isRunner ? { deadlineMs: MESSAGE_DEADLINE_MS } : {}),
       });
-      const handler = (isRunner ? ofRunners : anonymousHandlers).get(path);
+      const isCounted = bytesMax > SMALL_BYTES_MAX;
+      const handler = (isCounted ? ofRunners : ofOthers).get(path);
       if (handler === undefined) throw new Error(`no method at ${path}`);
-      const answer = await handler({
+      const request = {
         httpVersion: message.httpVersion,
         method: message.method ?? "",
         url: new URL(path, "http://runner.invalid").href,
         header: toHeaders(message),
-        body: once(body),
         signal,
-      });
+      };
+      if (isCounted) return await sendBounded(handler, { ...request, body, bytesMax });
+      const answer = await handler({ ...request, body: once(body) });
       const isBroken =
-        answer.status === 500 && isBrokenMessage(handler.method.input, message, body);
-      return isBroken ? brokenMessage() : answer;
+        answer.status === 500 && isBrokenMessage(handler.method.input, request.header, body);
+      return isBroken ? brokenMessage(BROKEN) : answer;
     } finally {
       memory.release();
     }
@@ -170,10 +180,64 @@ const refusals: Partial<Record<AppError["code"], number>> = {
   invalid_argument: 400,
 };
 
+const PROTOBUF = "application/proto";
+const JSON_TYPE = "application/json";
+
+/** Returns how large a message of a runner may be. */
+function toBytesMax(contentType: string | undefined): number {
+  if (contentType === PROTOBUF) return MESSAGE_BYTES_MAX;
+  return contentType === JSON_TYPE ? JSON_BYTES_MAX : SMALL_BYTES_MAX;
+}
+
+type Handler = ReturnType<ReturnType<typeof createHandlers>["get"]> & {};
+type BoundedRequest = Omit<Parameters<Handler>[0], "body"> & {
+  readonly body: Buffer;
+  readonly bytesMax: number;
+};
+
+/** Sends a message of a runner to its method, unpacked and in parts that are decoded at once. */
+async function sendBounded(
+  handler: Handler,
+  { body, bytesMax, ...request }: BoundedRequest,
+): Promise<UniversalServerResponse> {
+  const { header } = request;
+  const { input } = handler.method;
+  const isProtobuf = header.get("content-type") === PROTOBUF;
+  let answer: UniversalServerResponse | undefined;
+  try {
+    const bytes =
+      header.get("content-encoding") === "gzip"
+        ? await gzipCompression.decompress(body, bytesMax)
+        : body;
+    if (bytes !== body) header.delete("content-encoding");
+    // That of the packed, whole message, with which the library would compare each part.
+    header.delete("content-length");
+    const parts = (isProtobuf && input === updateLog.input && splitLog(bytes)) || [{ bytes }];
+    for (const part of parts) {
+      const isFine = isProtobuf ? isSmall(input, part.bytes) : hasFewObjects(part.bytes);
+      if (!isFine) return brokenMessage("the message has too many parts");
+      answer = await handler({ ...request, body: once(part.bytes) });
+      if (answer.status === 500 && isBrokenMessage(input, header, part.bytes))
+        return brokenMessage(BROKEN);
+      if (!("rowsAfter" in part) || answer.status !== 200) return answer;
+      const acknowledged = Buffer.concat(await Array.fromAsync(answer.body ?? []));
+      answer = { ...answer, body: once(acknowledged) };
+      if (Number(fromBinary(updateLog.output, acknowledged).ackIndex) !== part.rowsAfter)
+        return answer;
+    }
+  } catch (error) {
+    if (error instanceof ConnectError || error instanceof OddMessage)
+      return brokenMessage(error.message);
+    throw error;
+  }
+  return answer ?? brokenMessage(BROKEN);
+}
+
+const { updateLog } = runnerService.method;
+
 /** Returns whether the body is invalid protobuf, which the library reports as an internal error. */
-function isBrokenMessage(schema: DescMessage, { headers }: IncomingMessage, body: Buffer): boolean {
-  if (headers["content-type"] !== "application/proto" || headers["content-encoding"] !== undefined)
-    return false;
+function isBrokenMessage(schema: DescMessage, header: Headers, body: Uint8Array): boolean {
+  if (header.get("content-type") !== PROTOBUF || header.has("content-encoding")) return false;
   try {
     fromBinary(schema, body);
     return false;
@@ -182,8 +246,10 @@ function isBrokenMessage(schema: DescMessage, { headers }: IncomingMessage, body
   }
 }
 
-function brokenMessage(): UniversalServerResponse {
-  const error = { code: "invalid_argument", message: "the body is not a message of this method" };
+const BROKEN = "the body is not a message of this method";
+
+function brokenMessage(message: string): UniversalServerResponse {
+  const error = { code: "invalid_argument", message };
   return {
     status: 400,
     header: new Headers({ "Content-Type": "application/json" }),
