@@ -39,18 +39,18 @@ export function createAvatars({
 }) {
   return {
     /** Sets the caller's picture. Throws `invalid_argument` for text that is not base64, else as `readPicture`. */
-    setOwn: (image: string, caller: ForgeCaller): Promise<void> => set(caller.user, image),
+    setOwn: (image: string, caller: ForgeCaller): Promise<void> => set(findOwn(caller), image),
 
     /** Restores the picture that is drawn from the e-mail address. */
-    removeOwn: (caller: ForgeCaller): Promise<void> => remove(caller.user),
+    removeOwn: (caller: ForgeCaller): Promise<void> => remove(findOwn(caller)),
 
-    /** Sets the picture of an account that the caller may edit. Throws as `setOwn` does. */
+    /** Sets the picture of the account that `find` returns in the transaction of the change. Throws as `setOwn` does. */
     set,
 
     /** Stores a picture, and calls `save` in the transaction that names it. Throws as `setOwn` does. */
     store: storePicture,
 
-    /** Restores the drawn picture of an account that the caller may edit. */
+    /** Restores the drawn picture of the account that `find` returns in the transaction of the change. */
     remove,
 
     /** Finds an uploaded picture by the hash in its address; undefined when the picture must be drawn. */
@@ -64,10 +64,9 @@ export function createAvatars({
     },
   };
 
-  function set(account: ForgeUser, image: string): Promise<void> {
+  function set(find: FindAccount, image: string): Promise<void> {
     return storePicture(image, async (tx, picture) => {
-      const current = await findUserById(tx, account.id);
-      if (current === undefined) throw notFound();
+      const current = await find(tx);
       await putAvatar(tx, current.id, picture);
       await updateUser(tx, current, { avatarHash: picture.sha256, updatedAt: tx.now });
     });
@@ -91,10 +90,9 @@ export function createAvatars({
     }
   }
 
-  async function remove(account: ForgeUser): Promise<void> {
+  async function remove(find: FindAccount): Promise<void> {
     await db.transaction(async (tx) => {
-      const current = await findUserById(tx, account.id);
-      if (current === undefined) throw notFound();
+      const current = await find(tx);
       await deleteAvatar(tx, current.id);
       // An organization has no address.
       const drawnFrom = current.kind === "individual" ? current.email : current.lowerName;
@@ -102,6 +100,16 @@ export function createAvatars({
     });
   }
 }
+
+type FindAccount = (tx: Transaction) => Promise<ForgeUser>;
+
+const findOwn =
+  ({ user }: ForgeCaller): FindAccount =>
+  async (tx) => {
+    const account = await findUserById(tx, user.id);
+    if (account === undefined) throw notFound();
+    return account;
+  };
 
 function decode(image: string): Buffer {
   const text = image.replace(/[\r\n]/g, "");

@@ -179,7 +179,7 @@ function definedOf(changes: UserEdit["changes"]): ForgeUserChanges {
 /**
  * Renames a user, or an organization when `kind` says so. The old name redirects, unless only its
  * case changed. Idempotent for the present name. Throws `unprocessable` for an account of another kind, an invalid name
- * and a taken one.
+ * and a taken one, and what `find` throws, which returns the account in the transaction of the change.
  */
 export async function renameUser(
   {
@@ -191,14 +191,13 @@ export async function renameUser(
     readonly dependents: readonly AccountDependents[];
     readonly kind?: ForgeUser["kind"];
   },
-  username: string,
+  find: (tx: Transaction) => Promise<ForgeUser>,
   newName: string,
 ): Promise<void> {
   const taken = () => new AppError("unprocessable", nameTakenText(newName));
   try {
     await db.transaction(async (tx) => {
-      const user = await findUserByName(tx, username);
-      if (user === undefined) throw userNotFound(username);
+      const user = await find(tx);
       if (user.kind !== kind) throw targetIsOrganization();
       if (user.name === newName) return;
       assertUsableName(newName);

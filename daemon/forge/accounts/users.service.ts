@@ -124,7 +124,11 @@ export function createUsers(deps: UsersDeps) {
     rename: (username: string, newName: string): Promise<void> =>
       renameUser(
         { db, dependents: [repositories, packages].filter((each) => each !== undefined) },
-        username,
+        async (tx) => {
+          const user = await findUserByName(tx, username);
+          if (user === undefined) throw userNotFound(username);
+          return user;
+        },
         newName,
       ),
     /** See `removeUser`. */

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   deleteBlock,
   insertBlock,
@@ -6,7 +6,8 @@ import {
   listBlocked,
 } from "../../../storage/tables/forge/accounts/blocks.ts";
 import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 import { blockEndpoints } from "../../contract/forge/accounts/blocks.ts";
 import { AppError } from "../../errors.ts";
 import { page } from "../../http/serve.ts";
@@ -15,11 +16,10 @@ import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeFeature } from "../feature.ts";
 import { serve } from "../handle.ts";
-import type { GrantedOrganization } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { reopenOrganization } from "./organization-access.ts";
+import { reopening } from "./organization-access.ts";
 
 /** Users whom users and organizations have blocked. What a block refuses is in subscribers/blocks.ts and `assertNotBlocked`. */
 export function createForgeBlocks({
@@ -57,8 +57,8 @@ export function createForgeBlocks({
   }
 
   async function check(blocker: ForgeUser, name: string, caller: ForgeCaller): Promise<void> {
-    const { id: blockedId } = await getVisibleAccount(db, name, caller);
-    if (!(await isBlocked(db, { blockerId: blocker.id, blockedId }))) throw notFound();
+    const pair = await findPair(db, blocker.id, name, caller);
+    if (!(await isBlocked(db, pair))) throw notFound();
   }
 
   /** Throws `invalid_argument` for oneself, an organization, one of its members, and a user who is blocked. */
@@ -85,17 +85,19 @@ export function createForgeBlocks({
   async function unblock(open: OpenBlocker, name: string, caller: ForgeCaller): Promise<void> {
     await db.transaction(async (tx) => {
       const { id: blockerId } = await open(tx);
-      const { id: blockedId } = await getVisibleAccount(tx, name, caller);
-      if (!(await deleteBlock(tx, { blockerId, blockedId })))
+      if (!(await deleteBlock(tx, await findPair(tx, blockerId, name, caller))))
         throw new AppError("invalid_argument", "cannot unblock the user");
     });
   }
 }
 
+/** Returns the pair of a blocker and a name. Who is blocked stays known to the blocker, whose list shows them. */
+async function findPair(db: Queries, blockerId: UserId, name: string, caller: ForgeCaller) {
+  const user = await findUserByName(db, name);
+  const pair = user && { blockerId, blockedId: user.id };
+  if (pair !== undefined && (await isBlocked(db, pair))) return pair;
+  return { blockerId, blockedId: (await getVisibleAccount(db, name, caller)).id };
+}
+
 /** Returns the account that blocks, in the transaction of a change. */
 type OpenBlocker = (tx: Transaction) => Promise<ForgeUser>;
-
-const reopening =
-  (opened: GrantedOrganization): OpenBlocker =>
-  async (tx) =>
-    (await reopenOrganization(tx, opened)).organization;

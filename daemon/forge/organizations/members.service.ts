@@ -12,11 +12,11 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { toReader } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import { type ForgeCaller, isSelf } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { GrantedOrganization } from "../opened.ts";
-import { assertOwns, findPerson, reopenOrganization } from "./organization-access.ts";
+import { assertOwns, findPersonOf, reopenOrganization } from "./organization-access.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export type Members = ReturnType<typeof createMembers>;
@@ -47,7 +47,7 @@ export function createMembers({ db }: { readonly db: Database }) {
       caller: ForgeCaller | undefined,
       isPublicOnly: boolean,
     ): Promise<void> {
-      const user = await findPerson(db, member, caller);
+      const user = await findPersonOf(db, opened, member, caller);
       const seesAll = !isPublicOnly && (opened.isMember || opened.isOwner);
       const isFound = seesAll ? isMember : isPublicMember;
       if (!(await isFound(db, opened.organization.id, user.id))) throw notFound();
@@ -58,11 +58,11 @@ export function createMembers({ db }: { readonly db: Database }) {
      * organization or is that user, `unprocessable` for the last owner.
      */
     async remove(opened: GrantedOrganization, member: string, caller: ForgeCaller): Promise<void> {
-      const isSelf = member.toLowerCase() === caller.user.lowerName;
       await db.transaction(async (tx) => {
         const current = await reopenOrganization(tx, opened);
-        if (!isSelf) assertOwns(current);
-        await removeMember(tx, current.organization.id, await findPerson(tx, member, caller));
+        const user = await findPersonOf(tx, current, member, caller);
+        if (!isSelf(caller.user, user.id)) assertOwns(current);
+        await removeMember(tx, current.organization.id, user);
       });
     },
 
@@ -77,11 +77,11 @@ export function createMembers({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
     ): Promise<void> {
       await db.transaction(async (tx) => {
-        const { organization, isOwner } = await reopenOrganization(tx, opened);
-        const user = await findPerson(tx, member, caller);
-        if (user.id !== caller.user.id && !isOwner)
+        const current = await reopenOrganization(tx, opened);
+        const user = await findPersonOf(tx, current, member, caller);
+        if (!isSelf(caller.user, user.id) && !current.isOwner)
           throw new AppError("forbidden", "Cannot change member visibility");
-        const { id } = organization;
+        const { id } = current.organization;
         if (!(await isMember(tx, id, user.id))) throw notFound();
         await updateMembership(tx, id, user.id, isPublic);
       });

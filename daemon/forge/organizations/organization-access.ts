@@ -51,6 +51,12 @@ export async function reopenOrganization(
   return { ...assertRole(await open(tx, found, grant.caller), grant.permission.role), grant };
 }
 
+/** Returns what opens an organization again in the transaction of a change. */
+export const reopening =
+  (opened: GrantedOrganization) =>
+  async (tx: Transaction): Promise<ForgeUser> =>
+    (await reopenOrganization(tx, opened)).organization;
+
 /** Refuses with `forbidden` a caller below a role. */
 function assertRole<Opened extends OpenedOrganization>(
   opened: Opened,
@@ -126,6 +132,24 @@ export function assertOwns({ isOwner }: OpenedOrganization): void {
 export function visibleTeams(opened: OpenedOrganization): readonly ForgeVisibility[] {
   if (opened.isOwner) return ["public", "limited", "private"];
   return opened.isMember ? ["public", "limited"] : ["public"];
+}
+
+/**
+ * Finds a user in a path as an organization sees it: its members and owners also find a member who is hidden from
+ * others, whom its lists show them. Throws `not_found` for an organization, and for one that is hidden from the caller.
+ */
+export async function findPersonOf(
+  db: Queries,
+  { organization, ...opened }: OpenedOrganization,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<ForgeUser> {
+  const user = await findUserByName(db, name);
+  if (user?.kind !== "individual") throw userNotFound(name);
+  if (isVisibleTo(user, caller?.user)) return user;
+  const belongs = !isPublicOnly(caller) && (opened.isMember || opened.isOwner);
+  if (!belongs || !(await isMember(db, organization.id, user.id))) throw userNotFound(name);
+  return user;
 }
 
 /** Finds a user in a path. Throws `not_found` for an organization, and for one that is hidden from the caller. */

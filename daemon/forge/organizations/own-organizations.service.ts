@@ -26,7 +26,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { GrantedOrganization } from "../opened.ts";
-import { findPerson, reopenOrganization } from "./organization-access.ts";
+import { findPerson, findPersonOf, reopening, reopenOrganization } from "./organization-access.ts";
 
 /** Changes of an organization. Undefined members stay unchanged. */
 export type OrganizationEdit = Undefinable<
@@ -124,18 +124,18 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     },
 
     /** Renames an organization; the former name redirects. Throws `unprocessable` for an invalid or taken name. */
-    async rename({ organization }: GrantedOrganization, newName: string): Promise<void> {
-      await renameUser({ db, dependents, kind: "organization" }, organization.name, newName);
+    async rename(opened: GrantedOrganization, newName: string): Promise<void> {
+      await renameUser({ db, dependents, kind: "organization" }, reopening(opened), newName);
     },
 
     /** Sets the picture of an organization. Throws as `Avatars.set` does. */
-    async setAvatar({ organization }: GrantedOrganization, image: string): Promise<void> {
-      await avatars.set(organization, image);
+    async setAvatar(opened: GrantedOrganization, image: string): Promise<void> {
+      await avatars.set(reopening(opened), image);
     },
 
     /** Restores the drawn picture of an organization. */
-    async removeAvatar({ organization }: GrantedOrganization): Promise<void> {
-      await avatars.remove(organization);
+    async removeAvatar(opened: GrantedOrganization): Promise<void> {
+      await avatars.remove(reopening(opened));
     },
 
     /**
@@ -162,7 +162,7 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       username: string,
       caller: ForgeCaller,
     ): Promise<OrganizationPermissions> {
-      const user = await findPerson(db, username, caller);
+      const user = await findPersonOf(db, opened, username, caller);
       // Only the organization may see the teams of another user.
       if (user.id !== caller.user.id && !opened.isMember && !opened.isOwner) throw notFound();
       const { id } = opened.organization;

@@ -20,7 +20,7 @@ import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/use
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import { type ForgeCaller, isSelf } from "../caller.ts";
 import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import type { GrantedOrganization, GrantedTeam } from "../opened.ts";
@@ -28,7 +28,7 @@ import { notFound } from "../refusals.ts";
 import { assertNotLastOwner, endTeamMembership } from "./members.service.ts";
 import {
   assertOwns,
-  findPerson,
+  findPersonOf,
   reopenOrganization,
   reopenTeam,
   visibleTeams,
@@ -165,7 +165,7 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
     async getMember(opened: GrantedTeam, name: string): Promise<ForgeUser> {
       assertBelongs(opened);
       const { team, grant } = opened;
-      const user = await findPerson(db, name, grant.caller);
+      const user = await findPersonOf(db, opened, name, grant.caller);
       if (!(await isTeamMember(db, team.id, user.id))) throw notFound();
       return user;
     },
@@ -174,8 +174,9 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
     async addMember(opened: GrantedTeam, name: string): Promise<void> {
       const { caller } = opened.grant;
       await db.transaction(async (tx) => {
-        const { team, organization } = await reopenTeam(tx, opened);
-        const user = await findPerson(tx, name, caller);
+        const current = await reopenTeam(tx, opened);
+        const { team, organization } = current;
+        const user = await findPersonOf(tx, current, name, caller);
         if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
         const { total } = await listMembersOfTeam(tx, team.id, { limit: 1, offset: 0 });
         if (await isTeamMember(tx, team.id, user.id)) return;
@@ -193,12 +194,11 @@ export function createTeams({ db, emit }: { readonly db: Database; readonly emit
      */
     async removeMember(opened: GrantedTeam, name: string): Promise<void> {
       const { caller } = opened.grant;
-      const isSelf = name.toLowerCase() === caller.user.lowerName;
       await db.transaction(async (tx) => {
         const current = await reopenTeam(tx, opened);
-        if (!isSelf) assertOwns(current);
+        const user = await findPersonOf(tx, current, name, caller);
+        if (!isSelf(caller.user, user.id)) assertOwns(current);
         const { team } = current;
-        const user = await findPerson(tx, name, caller);
         if (team.access === OWNER_ACCESS) await assertNotLastOwner(tx, team.orgId, user.id);
         if (await deleteTeamMember(tx, team.id, user.id))
           await endTeamMembership(tx, team.orgId, user);

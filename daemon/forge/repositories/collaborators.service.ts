@@ -50,13 +50,9 @@ export function createCollaborators({ db, emit }: { readonly db: Database; reado
     },
 
     /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
-    async assertIsOne(
-      { repository }: GrantedRepository,
-      name: string,
-      caller: ForgeCaller,
-    ): Promise<void> {
-      const user = await findPerson(db, name, caller);
-      if ((await getCollaboratorAccess(db, repository.id, user.id)) === 0) throw notFound();
+    async assertIsOne(opened: GrantedRepository, name: string, caller: ForgeCaller): Promise<void> {
+      const user = await findPerson(db, opened, name, caller);
+      if ((await getCollaboratorAccess(db, opened.repository.id, user.id)) === 0) throw notFound();
     },
 
     /**
@@ -71,10 +67,11 @@ export function createCollaborators({ db, emit }: { readonly db: Database; reado
       caller: ForgeCaller,
     ): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository, owner } = await reopenRepository(tx, opened);
+        const current = await reopenRepository(tx, opened);
+        const { repository, owner } = current;
         const { id } = repository;
         const access = toAccess(permission);
-        const user = await findPerson(tx, name, caller);
+        const user = await findPerson(tx, current, name, caller);
         if (user.id === owner.id)
           throw new AppError("unprocessable", "the owner of a repository cannot be a collaborator");
         await assertNotBlocked(tx, user.id, [owner.id]);
@@ -99,8 +96,9 @@ export function createCollaborators({ db, emit }: { readonly db: Database; reado
      */
     async remove(opened: GrantedRepository, name: string, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await reopenRepository(tx, opened);
-        const user = await findPerson(tx, name, caller);
+        const current = await reopenRepository(tx, opened);
+        const { repository } = current;
+        const user = await findPerson(tx, current, name, caller);
         if (await deleteCollaborator(tx, repository.id, user.id))
           await endUnreadable(tx, { repositoryId: repository.id, userId: user.id });
       });
@@ -122,7 +120,8 @@ export function createCollaborators({ db, emit }: { readonly db: Database; reado
           "forbidden",
           "Only admins can query all permissions, repo admins can query all repo permissions, collaborators can query only their own",
         );
-      if (user === undefined || (!isSelf && !isVisibleTo(user, caller.user))) throw notFound();
+      if (user === undefined || (!isSelf && !(await isShown(db, opened, user, caller))))
+        throw notFound();
       return { user, access: await findAccess(db, opened, user, "any") };
     },
   };
@@ -130,14 +129,27 @@ export function createCollaborators({ db, emit }: { readonly db: Database; reado
   /** Returns the user of a name. A user who is hidden from the caller counts as unknown. */
   async function findPerson(
     queries: Queries,
+    opened: GrantedRepository,
     name: string,
     caller: ForgeCaller,
   ): Promise<ForgeUser> {
     const user = await findUserByName(queries, name);
-    if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
+    if (user?.kind !== "individual" || !(await isShown(queries, opened, user, caller)))
       throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
     return user;
   }
+}
+
+/** Returns whether a caller may know of a user: by visibility, or as an administrator of what the user works on. */
+async function isShown(
+  queries: Queries,
+  { repository, access }: GrantedRepository,
+  user: ForgeUser,
+  caller: ForgeCaller,
+): Promise<boolean> {
+  if (isVisibleTo(user, caller.user)) return true;
+  if (!reaches(access, "admin")) return false;
+  return (await getCollaboratorAccess(queries, repository.id, user.id)) !== 0;
 }
 
 function toAccess(permission: string): CollaboratorAccess {

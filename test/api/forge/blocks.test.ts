@@ -33,6 +33,18 @@ test("a user blocks and unblocks another, once, but neither an organization nor 
   expect((await blocks("DELETE", otto)).json.message).toBe("cannot unblock the user");
 });
 
+test("a user unblocks one who has hidden since", async () => {
+  const [mira, otto] = [await people.newUser(), await people.newUser()];
+  const block = (method: string) => by(mira, method, `/user/blocks/${otto}`);
+  expect((await block("PUT")).status).toBe(204);
+  const hidden = { source_id: 0, login_name: otto, visibility: "private" };
+  expect((await people.api("PATCH", `/admin/users/${otto}`, hidden)).status).toBe(200);
+  expect((await block("GET")).status).toBe(204);
+  expect((await block("DELETE")).status).toBe(204);
+  expect((await block("GET")).status).toBe(404);
+  expect((await block("DELETE")).status).toBe(404);
+});
+
 test("a blocked user loses follows, stars, watches and collaborations, and takes no part in the repositories of the blocker", async () => {
   const [mira, otto, nora] = [
     await people.newUser(),

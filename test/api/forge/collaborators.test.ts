@@ -201,6 +201,23 @@ describe("collaborators", () => {
     expect(unknown.status).toBe(404);
   });
 
+  test("a collaborator who hides from others stays one whom administrators see, change and remove", async () => {
+    await people.newUser("shy");
+    expect((await put("shy", "write", shed)).status).toBe(204);
+    const hidden = { source_id: 0, login_name: "shy", visibility: "private" };
+    expect((await api("PATCH", "/admin/users/shy", hidden)).status).toBe(200);
+    const path = `${shed}/collaborators/shy`;
+    expect((await by("olga", "GET", path)).status).toBe(204);
+    expect((await put("shy", "read", shed)).status).toBe(204);
+    const permission = await by("olga", "GET", `${path}/permission`);
+    expect(permission.json.permission).toBe("read");
+    expect((await by("reader", "GET", path)).status).toBe(422);
+    expect((await by("olga", "DELETE", path)).status).toBe(204);
+    expect((await by("shy", "GET", shed)).status).toBe(404);
+    expect((await by("olga", "DELETE", path)).status).toBe(422);
+    expect((await put("shy", "read", shed)).status).toBe(422);
+  });
+
   test("a removed collaborator loses the repository, its watch, assignments and the content of its notifications at once", async () => {
     expect((await put("outsider", "write", shed)).status).toBe(204);
     expect((await by("outsider", "PUT", `${shed}/subscription`)).status).toBe(200);

@@ -247,6 +247,36 @@ describe("teams", () => {
     expect((await by("mira", "POST", "/orgs/strict/teams", fields)).status).toBe(422);
   });
 
+  test("an organization finds its hidden members, whom its owners remove, and outsiders do not", async () => {
+    await newOrganization("dusk");
+    const id = await newTeam("dusk", { name: "night", permission: "read", units: ["repo.code"] });
+    for (const username of ["shade", "umbra"]) {
+      await app.addUser({ username });
+      expect((await by("mira", "PUT", `/teams/${id}/members/${username}`)).status).toBe(204);
+      const hidden = { source_id: 0, login_name: username, visibility: "private" };
+      expect((await by("admin", "PATCH", `/admin/users/${username}`, hidden)).status).toBe(200);
+    }
+    await by("mira", "PUT", `/teams/${id}/members/nora`);
+    const status = async (user: string, method: string, path: string) =>
+      (await by(user, method, path)).status;
+    for (const user of ["mira", "nora"]) {
+      expect(await status(user, "GET", "/orgs/dusk/members/shade")).toBe(204);
+      expect(await status(user, "GET", `/teams/${id}/members/shade`)).toBe(200);
+      expect(await status(user, "GET", "/users/shade/orgs/dusk/permissions")).toBe(200);
+      expect(await status(user, "GET", "/users/shade")).toBe(404);
+    }
+    expect(await status("otto", "GET", "/orgs/dusk/members/shade")).toBe(404);
+    expect(await status("otto", "DELETE", "/orgs/dusk/members/shade")).toBe(404);
+    expect(await status("nora", "DELETE", "/orgs/dusk/members/shade")).toBe(403);
+    expect(await status("nora", "DELETE", `/teams/${id}/members/shade`)).toBe(403);
+    expect(await status("mira", "DELETE", `/teams/${id}/members/umbra`)).toBe(204);
+    expect(await status("mira", "DELETE", "/orgs/dusk/members/shade")).toBe(204);
+    expect(names((await by("mira", "GET", "/orgs/dusk/members")).json)).toEqual(["mira", "nora"]);
+    // Who is no member is hidden again.
+    expect(await status("mira", "DELETE", "/orgs/dusk/members/shade")).toBe(404);
+    expect(await status("mira", "PUT", `/teams/${id}/members/umbra`)).toBe(404);
+  });
+
   test("a team is visible according to visibility and membership", async () => {
     await newOrganization("halls");
     const ids: Record<string, number> = {};
