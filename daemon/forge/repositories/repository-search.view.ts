@@ -34,7 +34,7 @@ export function toRepositorySearch(
   const { mode, uid, order, q } = query;
   if (mode !== "" && !repositoryModes.some((known) => known === mode))
     throw new AppError("unprocessable", `Invalid search mode: "${mode}"`);
-  const sort = sorts[query.sort];
+  const sort = Object.hasOwn(sorts, query.sort) ? sorts[query.sort] : undefined;
   if (query.sort !== "" && !["", "asc", "desc"].includes(order))
     throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);

@@ -198,7 +198,7 @@ describe("lists and search", () => {
     expect(await search("q=zeta&template=true")).toEqual([]);
     for (const query of ["q=zeta&topic=true", "mode=fork", "mode=mirror", "starredBy=1", "q=%00"])
       expect(await search(query), query).toEqual([]);
-    for (const query of ["mode=odd", "sort=odd", "sort=id&order=odd"])
+    for (const query of ["mode=odd", "sort=odd", "sort=__proto__", "sort=id&order=odd"])
       expect((await api("GET", `/repos/search?${query}`)).status, query).toBe(422);
   });
 

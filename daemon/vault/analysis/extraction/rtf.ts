@@ -78,7 +78,7 @@ export function extractRtf(bytes: Uint8Array, sink: TextSink): UnreadableReason 
       if (isShown()) text.add(String.fromCharCode(value & 0xffff));
       skipped = group.fallbacks;
     } else if (isShown() && LINES.has(word)) text.breakLine();
-    else if (isShown() && CHARACTERS[word] !== undefined) text.add(CHARACTERS[word]);
+    else if (isShown() && Object.hasOwn(CHARACTERS, word)) text.add(CHARACTERS[word] ?? "");
   };
 
   const close = () => {

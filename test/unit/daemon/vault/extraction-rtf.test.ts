@@ -33,6 +33,12 @@ describe("text of a Rich Text file", () => {
     expect(await textOf(rtf)).toBe("Invoice\nOne\ttwo\n“three”–ä 5‑6 softhyphen {braces} \\\na\tb");
   });
 
+  test("has nothing for control words that it does not know, also by the names of members of objects", async () => {
+    expect(await textOf(String.raw`{\rtf1 a\constructor b\toString c\valueOf d\odd e}`)).toBe(
+      "abcde",
+    );
+  });
+
   test("is Unicode where the file has it, without the characters for old readers", async () => {
     expect(
       await textOf(String.raw`{\rtf1 \u1052?\u1080\'3f\u1088 {\uc2\u26085\'93\'fa\u26412{}ab}}`),
