@@ -84,6 +84,7 @@ export function readClient(
   if (encoded === undefined) return body;
   const [clientId = "", ...rest] = Buffer.from(encoded, "base64").toString().split(":");
   const client = { clientId: decode(clientId), clientSecret: decode(rest.join(":")) };
+  if (client.clientId.includes("\0")) throw refusal("invalid_client", "the client_id has a NUL");
   if (body.clientId !== "" && body.clientId !== client.clientId)
     throw refusal(
       "invalid_request",

@@ -236,6 +236,12 @@ describe("sign-in of a public client", () => {
     expect((await daemon.request("/api/v1/user/repos", change)).status).toBe(403);
   });
 
+  test("a client with a NUL in its id is unknown", async () => {
+    const form = { grant_type: "refresh_token", refresh_token: "none" };
+    const answer = await exchange(form, { Authorization: `Basic ${btoa("a\0:b")}` });
+    expect([answer.status, answer.json.error]).toEqual([401, "invalid_client"]);
+  });
+
   test("the token of an application ends after an hour", async () => {
     const issued = await signInTea();
     now += 3_600_000;
