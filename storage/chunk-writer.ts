@@ -14,10 +14,13 @@ export function createChunkWriter(file: FileHandle, position: number) {
   let end = position;
   let waiting: Uint8Array[] = [];
   let isWriting: Promise<void> | undefined;
+  let starting: NodeJS.Immediate | undefined;
   let failure: { readonly error: unknown } | undefined;
 
   /** Writes the waiting chunks, and those that arrive meanwhile. Never rejects: the next caller throws the failure. */
   function start(): void {
+    clearImmediate(starting);
+    starting = undefined;
     const chunks = waiting;
     waiting = [];
     const from = end;
@@ -45,14 +48,20 @@ export function createChunkWriter(file: FileHandle, position: number) {
     async write(chunk: Uint8Array): Promise<void> {
       assertWritten();
       waiting.push(chunk);
-      if (isWriting === undefined) start();
-      if (waiting.length < WAITING_MAX) return;
-      await isWriting;
-      assertWritten();
+      const isFull = waiting.length >= WAITING_MAX;
+      if (isWriting === undefined) {
+        // One call writes the chunks that arrive in one turn of the event loop, such as a small body.
+        if (isFull) start();
+        else starting ??= setImmediate(start);
+      } else if (isFull) {
+        await isWriting;
+        assertWritten();
+      }
     },
 
     /** Writes the chunks that wait. Rejects with the first error. */
     async flush(): Promise<void> {
+      if (starting !== undefined) start();
       while (isWriting !== undefined) await isWriting;
       assertWritten();
     },

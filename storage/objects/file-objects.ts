@@ -5,7 +5,6 @@ import {
   open,
   readdir,
   rename,
-  rmdir,
   stat,
   unlink,
   type FileHandle,
@@ -86,7 +85,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
         prepared = undefined;
         throw error;
       });
-      await place(path, pathOf(sha256), join(tmp, `folder-${newId()}`));
+      await place(path, pathOf(sha256));
     });
   let prepared: Promise<void> | undefined;
 
@@ -150,15 +149,12 @@ async function prepareFolders(folder: string): Promise<void> {
 }
 
 /**
- * Moves a file to its final path. It replaces equal bytes, which repairs damage and renews the object's age. `fresh`
- * is an unused path, where the folder of the file is created: a missing or empty folder is replaced by it, a full one
- * stays.
+ * Moves a file to its final path, whose folder is created when it is missing. It replaces equal bytes, which repairs damage
+ * and renews the object's age.
  */
-async function place(from: string, to: string, fresh: string): Promise<void> {
+async function place(from: string, to: string): Promise<void> {
   const parent = dirname(to);
-  await mkdir(fresh, { mode: 0o700 }).catch(failWriting);
-  await rename(fresh, parent).catch(ifTaken);
-  await rmdir(fresh).catch(ifMissing);
+  await mkdir(parent, { mode: 0o700 }).catch(ifTaken);
   // While it is open, the system does not free its blocks, which takes longer the larger it is.
   const replaced = await openFile(to).catch(() => undefined);
   try {
@@ -201,9 +197,8 @@ function ifMissing(error: unknown): undefined {
   return undefined;
 }
 
-/** The folder exists and has files; or this is Windows, which replaces no folder. */
 function ifTaken(error: unknown): void {
-  if (!["EEXIST", "ENOTEMPTY", "EPERM", "EACCES"].includes(codeOf(error))) failWriting(error);
+  if (codeOf(error) !== "EEXIST") failWriting(error);
 }
 
 function codeOf(error: unknown): string {

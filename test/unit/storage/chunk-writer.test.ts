@@ -41,33 +41,35 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-test("chunks that arrive during a write go with the next call, and a ninth waits", async () => {
+test("eight chunks go with one call, and of those that arrive meanwhile the eighth waits", async () => {
   const { file, calls, text, finish } = createFile();
   const writer = createChunkWriter(file, 0);
-  const writes = Array.from({ length: 9 }, (_, at) => writer.write(Buffer.from(String(at))));
-  expect(await isSettled(Promise.all(writes.slice(0, 8)))).toBe(true);
-  const ninth = writes[8] ?? Promise.resolve();
-  expect(await isSettled(ninth)).toBe(false);
+  const writes = Array.from("0123456789abcdef", (each) => writer.write(Buffer.from(each)));
+  expect(await isSettled(Promise.all(writes.slice(0, 15)))).toBe(true);
+  const last = writes[15] ?? Promise.resolve();
+  expect(await isSettled(last)).toBe(false);
   finish();
-  await ninth;
+  await last;
   const flushed = writer.flush();
   expect(await isSettled(flushed)).toBe(false);
   finish();
   await flushed;
-  expect(calls).toEqual([1, 8]);
-  expect(text()).toBe("012345678");
+  expect(calls).toEqual([8, 8]);
+  expect(text()).toBe("0123456789abcdef");
 });
 
-test("chunks that arrived during a write are written when it ends, without another call", async () => {
+test("chunks of one turn are written by one call, and later ones when it ends, without another call", async () => {
   const { file, calls, text, finish } = createFile();
   const writer = createChunkWriter(file, 0);
-  for (const chunk of ["a", "b", "c"]) await writer.write(Buffer.from(chunk));
+  for (const chunk of ["a", "b"]) await writer.write(Buffer.from(chunk));
+  await isSettled(Promise.resolve());
+  for (const chunk of ["c", "d", "e"]) await writer.write(Buffer.from(chunk));
   finish();
   await isSettled(Promise.resolve());
-  expect(calls).toEqual([1, 2]);
+  expect(calls).toEqual([2, 3]);
   finish();
   await isSettled(Promise.resolve());
-  expect(text()).toBe("abc");
+  expect(text()).toBe("abcde");
 });
 
 test("a call that takes a part of the bytes is continued where it ended", async () => {
@@ -88,8 +90,9 @@ test("the error of a write is thrown by the next call, and by each after it", as
   const { file, finish } = createFile({ error: new Error("no room") });
   const writer = createChunkWriter(file, 0);
   await writer.write(Buffer.from("a"));
+  const flushed = writer.flush();
   finish();
-  await expect(writer.flush()).rejects.toThrow("no room");
+  await expect(flushed).rejects.toThrow("no room");
   await expect(writer.write(Buffer.from("b"))).rejects.toThrow("no room");
   await expect(writer.flush()).rejects.toThrow("no room");
 });
