@@ -5,22 +5,48 @@ const REDACTED = "[redacted]";
 const DEPTH_MAX = 8;
 const TEXT_CHARACTERS_MAX = 8_192;
 
+/** A pattern of credentials in a text, and its replacement. */
+interface CredentialPattern {
+  readonly pattern: RegExp;
+  readonly replacement: string;
+  /** A part of every match: a text without it is not searched, which takes a fraction of the time. */
+  readonly mark: string;
+}
+
 /**
- * Text patterns of credentials, each with its replacement. The text may be JSON, so a quote or backslash ends them.
- * Every repetition is bounded: a hostile text must not cost more than its length.
+ * The text may be JSON, so a quote or backslash ends credentials. Every repetition is bounded: a hostile text must not cost more
+ * than its length.
  */
-const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
+const CREDENTIALS: readonly CredentialPattern[] = [
   // scheme://user:pass@host and scheme://token@host
-  [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'\\]{1,512}@/gi, `$1${REDACTED}@`],
+  {
+    pattern: /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'\\]{1,512}@/gi,
+    replacement: `$1${REDACTED}@`,
+    mark: "@",
+  },
   // user:pass@host without a scheme
-  [/(^|[\s"'(=,])[^\s:/?#@"'\\(=,]{1,64}:[^\s/?#@"'\\]{1,128}@(?=[a-z0-9[])/gi, `$1${REDACTED}@`],
-  [/\b(bearer|basic|token)\s{1,4}[\w.~+/=-]{8,2048}/gi, `$1 ${REDACTED}`],
-  [
-    /([?&;](?:[\w-]{0,40}(?:token|secret|password|signature|credential|api[-_]?key)|sig|code|key|state)=)[^&;\s"'\\]{1,2048}/gi,
-    `$1${REDACTED}`,
-  ],
+  {
+    pattern: /(^|[\s"'(=,])[^\s:/?#@"'\\(=,]{1,64}:[^\s/?#@"'\\]{1,128}@(?=[a-z0-9[])/gi,
+    replacement: `$1${REDACTED}@`,
+    mark: "@",
+  },
+  {
+    pattern: /\b(bearer|basic|token)\s{1,4}[\w.~+/=-]{8,2048}/gi,
+    replacement: `$1 ${REDACTED}`,
+    mark: "",
+  },
+  {
+    pattern:
+      /([?&;](?:[\w-]{0,40}(?:token|secret|password|signature|credential|api[-_]?key)|sig|code|key|state)=)[^&;\s"'\\]{1,2048}/gi,
+    replacement: `$1${REDACTED}`,
+    mark: "=",
+  },
   // a JSON web token, anywhere in the text
-  [/\beyJ[\w-]{8,1024}\.[\w-]{8,2048}\.[\w-]{1,1024}/g, REDACTED],
+  {
+    pattern: /\beyJ[\w-]{8,1024}\.[\w-]{8,2048}\.[\w-]{1,1024}/g,
+    replacement: REDACTED,
+    mark: "eyJ",
+  },
 ];
 
 /**
@@ -36,8 +62,8 @@ export function createScrubber(secrets: readonly string[]): (text: string) => st
   const exact = known.length === 0 ? undefined : new RegExp(known.join("|"), "g");
   return (text) => {
     let clean = exact === undefined ? text : text.replace(exact, REDACTED);
-    for (const [pattern, rest] of CREDENTIALS) {
-      clean = clean.replace(pattern, rest);
+    for (const { pattern, replacement, mark } of CREDENTIALS) {
+      if (clean.includes(mark)) clean = clean.replace(pattern, replacement);
     }
     return clean;
   };
