@@ -9,6 +9,7 @@ import { isStillSignedIn } from "../accounts/authentication.ts";
 import { findOriginCaller, originSchema, type SignIn, toOrigin } from "../accounts/origins.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findOwned, type RepositoryPath } from "../repositories/find-repository.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { OwnedRepository } from "../events.ts";
 
 const PURPOSE = "large_files";
@@ -18,6 +19,8 @@ const PREFIX = "croft-lfs-";
 const SESSION_SECONDS = 3_600;
 /** A client sends its batch again when the tokens of its files have expired. A transfer that has begun goes on. */
 const BATCH_SECONDS = 15 * 60;
+/** How many opened tokens are kept, about 500 bytes each. */
+const OPENED_MAX = 1_000;
 
 const keySchema = z.discriminatedUnion("of", [
   z.object({ of: z.literal("account_key"), id: z.int() }),
@@ -64,6 +67,8 @@ export function createTransferTokens({
   readonly sealer: Sealer;
   readonly clock: () => number;
 }) {
+  // A client sends the token of a batch with each of its files, twice. Opening one takes a tenth of the time of such a request.
+  const opened = createLruCache<Grant>({ valueLengthMax: 1, lengthMax: OPENED_MAX });
   return {
     /** Returns a token for a caller who has signed in with an SSH key. */
     issueSession(
@@ -125,10 +130,20 @@ export function createTransferTokens({
     return { token, expiresInSeconds, expiresAt };
   }
 
-  function open(token: string, repositoryId: RepositoryId): Grant | undefined {
+  /** Returns what a token was issued for, also when its time is over. */
+  function open(token: string, id: RepositoryId): Grant | undefined {
+    const key = `${id} ${token}`;
+    const known = opened.get(key);
+    if (known !== undefined) return known;
+    const grant = unseal(token, id);
+    if (grant !== undefined) opened.set(key, grant, 1);
+    return grant;
+  }
+
+  function unseal(token: string, id: RepositoryId): Grant | undefined {
     try {
       const sealed = token.slice(PREFIX.length);
-      const text = sealer.openText(PURPOSE, sealed, toIdentity(repositoryId));
+      const text = sealer.openText(PURPOSE, sealed, toIdentity(id));
       // A token of an earlier version may have another form.
       return grantSchema.safeParse(JSON.parse(text)).data;
     } catch (error) {
