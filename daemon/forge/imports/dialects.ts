@@ -56,12 +56,16 @@ const milestone = z
     description: text(MILESTONE_DESCRIPTION_MAX),
     state,
     due_on: optionalMoment,
+    created_at: optionalMoment,
+    closed_at: optionalMoment,
   })
   .transform((found) => ({
     title: found.title,
     description: found.description,
     isClosed: found.state,
     dueAt: found.due_on,
+    createdAt: found.created_at,
+    closedAt: found.closed_at,
   }));
 
 const named = z.object({ name: text(NAME_MAX) });

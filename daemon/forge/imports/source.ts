@@ -13,11 +13,14 @@ export interface SourceLabel {
   readonly isExclusive: boolean;
 }
 
+/** Times are epoch milliseconds. */
 export interface SourceMilestone {
   readonly title: string;
   readonly description: string;
   readonly isClosed: boolean;
   readonly dueAt: number | undefined;
+  readonly createdAt: number | undefined;
+  readonly closedAt: number | undefined;
 }
 
 /** An issue or a pull request. Times are epoch milliseconds. */

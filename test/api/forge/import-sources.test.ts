@@ -128,7 +128,15 @@ test("an import from GitHub reads pages, sends the token only to its server, and
     const link = page === 1 ? { link: '<x>; rel="next"' } : { link: '<x>; rel="first"' };
     const lists: Record<string, readonly [readonly unknown[], readonly unknown[]]> = {
       "/labels": [[{ name: "bug", color: "d73a4a", description: null, default: true }], []],
-      "/milestones": [[{ title: "1.0", description: null, state: "closed", due_on: at(9) }], []],
+      "/milestones": [
+        [
+          {
+            ...{ title: "1.0", description: null, state: "closed" },
+            ...{ due_on: at(9), created_at: at(1), closed_at: at(8) },
+          },
+        ],
+        [],
+      ],
       "/issues": [
         [
           issueOf(1, { labels: [{ name: "bug" }], milestone: { title: "1.0" }, locked: true }),
@@ -295,7 +303,7 @@ test("an import from GitHub reads pages, sends the token only to its server, and
     created_at: at(1),
     is_locked: true,
     labels: [{ name: "bug" }],
-    milestone: { title: "1.0", state: "closed" },
+    milestone: { title: "1.0", state: "closed", created_at: at(1), closed_at: at(8) },
     comments: 1,
   });
   expect(await get("/issues/5")).toMatchObject({

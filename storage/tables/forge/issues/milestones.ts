@@ -27,12 +27,19 @@ export type ForgeMilestone = RecordOf<typeof milestones>;
 /** The members of a milestone that its users set. */
 export type MilestoneFields = Pick<ForgeMilestone, "title" | "description" | "isClosed" | "dueAt">;
 
-/** Adds a milestone to a repository. One that is visible earlier has the lower id. */
+/**
+ * Adds a milestone to a repository. One that is visible earlier has the lower id. Times that an import does not give are those of
+ * the transaction.
+ */
 export async function insertMilestone(
   tx: Transaction,
   repositoryId: RepositoryId,
-  fields: MilestoneFields,
+  fields: MilestoneFields & {
+    readonly createdAt?: number | undefined;
+    readonly closedAt?: number | undefined;
+  },
 ): Promise<ForgeMilestone> {
+  const { createdAt = tx.now, closedAt = tx.now } = fields;
   await lockRow(tx, "forge_repositories", repositoryId);
   const row = await tx.get<{ id: MilestoneId }>(
     `INSERT INTO forge_milestones (repository_id, title, description, is_closed, due_at, closed_at, created_at, updated_at)
@@ -42,8 +49,8 @@ export async function insertMilestone(
     fields.description,
     Number(fields.isClosed),
     fields.dueAt ?? null,
-    fields.isClosed ? tx.now : null,
-    tx.now,
+    fields.isClosed ? closedAt : null,
+    createdAt,
     tx.now,
   );
   const milestone = row && (await findMilestone(tx, repositoryId, { id: row.id }));
