@@ -10,19 +10,21 @@ import { listOf } from "../output/spec.ts";
 import { toRepositoryName } from "../support/repository.ts";
 import { findTeamId, teamOperations } from "../support/team.ts";
 import type { Entry } from "../tree/entry.ts";
-import { command } from "../tree/command.ts";
+import { command, type FlagValues } from "../tree/command.ts";
+
+const feedFlags = {
+  "--user <username>": "the feed of this user; your own by default",
+  "--org <organization>": "activities in repositories of this organization",
+  "--team <team>": "activities in repositories of this team, as ORG/TEAM or its id",
+  "--repo <repository>": "activities in this repository, as OWNER/NAME",
+  "--performed": "only activities of the user, without those of others in watched repositories",
+  "--date <day>": "only of this day in UTC, such as 2026-11-23",
+} as const;
 
 export const entries: readonly Entry[] = [
   command("list", "List recent activity, the latest first", {
     aliases: ["ls"],
-    flags: {
-      "--user <username>": "the feed of this user; your own by default",
-      "--org <organization>": "activities in repositories of this organization",
-      "--team <team>": "activities in repositories of this team, as ORG/TEAM or its id",
-      "--repo <repository>": "activities in this repository, as OWNER/NAME",
-      "--performed": "only activities of the user, without those of others in watched repositories",
-      "--date <day>": "only of this day in UTC, such as 2026-11-23",
-    },
+    flags: feedFlags,
     calls: [
       forge.listUserActivities,
       forge.listOrganizationActivities,
@@ -71,18 +73,9 @@ function toSentence(activity: WireActivity): string {
   return said === "" ? `${action} ${subject}` : `${action} ${subject}: ${said}`;
 }
 
-interface ActivityOptions {
-  readonly user?: string;
-  readonly org?: string;
-  readonly team?: string;
-  readonly repo?: string;
-  readonly performed?: true;
-  readonly date?: string;
-}
-
 async function toPages(
   cli: CliContext,
-  { user, org, team, repo, performed, date }: ActivityOptions,
+  { user, org, team, repo, performed, date }: FlagValues<typeof feedFlags>,
 ): Promise<PageSource<WireActivity>> {
   const query = date === undefined ? {} : { date };
   if (org !== undefined)

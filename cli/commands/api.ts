@@ -9,36 +9,22 @@ import type { IncomingResponse } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { escapeJson, sanitizeText } from "../output/sanitize.ts";
-import { commandDetails } from "../tree/command.ts";
+import { commandDetails, type FlagValues } from "../tree/command.ts";
 
-export interface ApiOptions {
-  readonly service: "forge" | "vault" | undefined;
-  readonly method: string;
-  readonly path: string;
-  /** Members of the JSON body, or query values when the method has no body. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  /** A file with the body, `-` for standard input. */
-  readonly input: string | undefined;
-  readonly contentType: string | undefined;
-  /** Headers besides the client's own. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Print the status and headers of the response first. */
-  readonly include: boolean;
-  /** Follow the pages of a list and print one array. */
-  readonly paginate: boolean;
-}
-
-interface Flags {
-  readonly service?: string;
-  readonly method?: string;
-  readonly typedField?: Readonly<Record<string, unknown>>;
-  readonly field?: Readonly<Record<string, unknown>>;
-  readonly input?: string;
-  readonly contentType?: string;
-  readonly header?: Readonly<Record<string, string>>;
-  readonly include?: true;
-  readonly paginate?: true;
-}
+const apiFlags = {
+  "-X, --method <method>": "GET, POST, PUT, PATCH or DELETE, where the path stands alone",
+  "--service <name>": "forge or vault; derived from the path if only one has it",
+  "-f, --field <key=value>": { help: "a text; may be repeated", parse: collectText },
+  "-F, --typed-field <key=value>": {
+    help: "true, false, null, a number or JSON; may be repeated",
+    parse: collectTyped,
+  },
+  "--input <file>": "a file with the body; - is standard input",
+  "--content-type <type>": "type of the body of --input",
+  "-H, --header <name:value>": { help: "a header; may be repeated", parse: collectHeader },
+  "-i, --include": "print the status and headers of the response first",
+  "--paginate": "follow the pages of a list and print one array",
+} as const;
 
 export const api = commandDetails({
   args: {
@@ -47,20 +33,7 @@ export const api = commandDetails({
     "[path]":
       "the address: /api/… in full, or without /api/v1 (forge) or /api (vault), if only one of them has the path",
   },
-  flags: {
-    "-X, --method <method>": "GET, POST, PUT, PATCH or DELETE, where the path stands alone",
-    "--service <name>": "forge or vault; derived from the path if only one has it",
-    "-f, --field <key=value>": { help: "a text; may be repeated", parse: collectText },
-    "-F, --typed-field <key=value>": {
-      help: "true, false, null, a number or JSON; may be repeated",
-      parse: collectTyped,
-    },
-    "--input <file>": "a file with the body; - is standard input",
-    "--content-type <type>": "type of the body of --input",
-    "-H, --header <name:value>": { help: "a header; may be repeated", parse: collectHeader },
-    "-i, --include": "print the status and headers of the response first",
-    "--paginate": "follow the pages of a list and print one array",
-  },
+  flags: apiFlags,
   output: { kind: "any" },
   writes: true,
   examples: [
@@ -181,7 +154,13 @@ interface ListBody {
   readonly total?: number;
 }
 
-function toFullPath({ service, path }: ApiOptions): {
+function toFullPath({
+  service,
+  path,
+}: {
+  readonly service: "forge" | "vault" | undefined;
+  readonly path: string;
+}): {
   readonly service: "forge" | "vault";
   readonly path: string;
 } {
@@ -253,8 +232,8 @@ const methods: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELE
 function toTarget(
   first: string,
   second: string | undefined,
-  { method, field, typedField, input, paginate }: Flags,
-): Pick<ApiOptions, "method" | "path"> {
+  { method, field, typedField, input, paginate }: FlagValues<typeof apiFlags>,
+): { readonly method: string; readonly path: string } {
   if (second !== undefined) {
     if (method !== undefined)
       throw usageError("--method and a method before the path exclude each other");
@@ -273,7 +252,7 @@ function toMethod(value: string): string {
   throw usageError(`${JSON.stringify(value)} is not a method`, "croft api GET /api/v1/version");
 }
 
-function toService(value: string | undefined): ApiOptions["service"] {
+function toService(value: string | undefined) {
   return value === undefined ? undefined : toChoice("--service", ["forge", "vault"], value);
 }
 

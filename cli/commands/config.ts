@@ -78,7 +78,7 @@ export const entries: readonly Entry[] = [
      */
     async run(cli, { key, value, ...flags }) {
       const { toSettingValue } = await import("../profile/edit-config.ts");
-      await runConfigSet(cli, { key, value: await toSettingValue(cli, key, value, flags) });
+      await runConfigSet(cli, key, await toSettingValue(cli, key, value, flags));
     },
   }),
   command("unset", "Remove a setting from the config file", {
@@ -95,7 +95,7 @@ export const entries: readonly Entry[] = [
      * be invalid. @throws CliError `invalid_config`, `not_found` for a key that is no setting and not in the file
      */
     async run(cli, { key }) {
-      await runConfigSet(cli, { key, value: undefined });
+      await runConfigSet(cli, key, undefined);
     },
   }),
   command("path", "Show the paths of croft's files and folders", {
@@ -148,17 +148,15 @@ function toText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export interface ConfigSetOptions {
-  readonly key: string;
-  /** Undefined removes the line from the file. */
-  readonly value: string | undefined;
-}
-
 /**
- * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
- * be invalid. @throws CliError `invalid_config`
+ * Changes one line of the config file and preserves the rest, with its comments; an undefined value removes it. Writes nothing
+ * if the result would be invalid. @throws CliError `invalid_config`
  */
-async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
+async function runConfigSet(
+  cli: CliContext,
+  key: string,
+  value: string | undefined,
+): Promise<void> {
   const { changeConfig } = await import("../profile/edit-config.ts");
   const { readPaths } = await import("../profile/settings.ts");
   const { configFile, dataDirectory } = readPaths(cli.system, cli.flags);

@@ -34,7 +34,7 @@ export const entries: readonly Entry[] = [
     },
   }),
   command("view", "Show a background job and why it failed", {
-    args: { "<id>": { help: "the job's id", parse: toOptions } },
+    args: { "<id>": { help: "the job's id", parse: toJobId } },
     calls: [vault.viewJob],
     output: resourceOf(vault.viewJob),
     examples: [
@@ -42,7 +42,7 @@ export const entries: readonly Entry[] = [
       ["Print the error", "croft job view 42 --jq .last_error"],
     ],
     /** Prints a job and why its last attempt failed. */
-    async run(cli, { id: { id } }) {
+    async run(cli, { id }) {
       const { body } = await cli.client.call(vault.viewJob, { params: { job_id: id } });
       await cli.output.resource(body, viewColumns);
     },
@@ -63,15 +63,14 @@ export const entries: readonly Entry[] = [
      */
     async run(cli, { id, ...flags }) {
       assertWaitFlags(flags);
-      const options = { ...toOptions(id), ...flags };
-
-      const params = { job_id: options.id };
+      const { wait, timeout } = flags;
+      const params = { job_id: toJobId(id) };
       const { body } = await cli.client.call(vault.retryJob, { params });
-      if (options.wait !== true) return cli.output.resource(body, viewColumns);
+      if (wait !== true) return cli.output.resource(body, viewColumns);
       let last: Job = body;
       const end = await waitUntilEnded(cli, {
-        title: `job ${options.id}`,
-        timeout: options.timeout,
+        title: `job ${id}`,
+        timeout,
         // A job that has succeeded is deleted.
         async read() {
           const accept = ({ status }: { readonly status: number }) => status === 404;
@@ -83,21 +82,17 @@ export const entries: readonly Entry[] = [
         stateOf: (job) =>
           job?.last_error ? `${job.state}, ${job.last_error}` : (job?.state ?? ""),
         hasEnded: (job) => job === undefined || job.state === "dead",
-        lookWith: `croft job view ${options.id}`,
+        lookWith: `croft job view ${id}`,
       });
       if (end === undefined) return cli.output.resource({ ...last, done: true }, doneColumns);
-      throw new CliError(
-        "task_failed",
-        `job ${options.id} failed: ${end.last_error ?? "no reason"}`,
-        {
-          service: "vault",
-          hint: `"croft job view ${options.id}" shows it`,
-        },
-      );
+      throw new CliError("task_failed", `job ${id} failed: ${end.last_error ?? "no reason"}`, {
+        service: "vault",
+        hint: `"croft job view ${id}" shows it`,
+      });
     },
   }),
   command("cancel", "Cancel a background job", {
-    args: { "<id>": { help: "the job's id", parse: toOptions } },
+    args: { "<id>": { help: "the job's id", parse: toJobId } },
     calls: [vault.cancelJob],
     output: shape({ cancelled: "boolean", id: "integer" }),
     destructive: true,
@@ -106,7 +101,7 @@ export const entries: readonly Entry[] = [
       ["Show the request only", "croft job cancel 42 --dry-run"],
     ],
     /** Deletes a job that is not running. */
-    async run(cli, { id: { id } }) {
+    async run(cli, { id }) {
       await cli.prompts.confirm(`Cancel the job ${id}?`);
       await cli.client.call(vault.cancelJob, { params: { job_id: id } });
       await cli.output.done({ cancelled: true, id: Number(id) }, `Cancelled the job ${id}.`);
@@ -134,18 +129,14 @@ const viewColumns: readonly Column<Job>[] = [
   { header: "created", cell: ({ created_at: at }) => time(at) },
 ];
 
-export interface JobOptions {
-  readonly id: string;
-}
-
 /** Columns of a completed job, which has no state and does not run again. */
 const doneColumns: readonly Column<Job & { readonly done: boolean }>[] = [
   ...viewColumns.filter(({ header }) => !["state", "runs at", "error"].includes(header)),
   { header: "done", cell: ({ done }) => done },
 ];
 
-function toOptions(id: string): JobOptions {
+function toJobId(id: string): string {
   if (!/^[1-9]\d{0,14}$/.test(id))
     throw usageError(`${JSON.stringify(id)} is not the id of a job`, '"croft job list" shows them');
-  return { id };
+  return id;
 }

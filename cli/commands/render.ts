@@ -68,17 +68,6 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-/** The text to render, and how to print it. */
-interface RenderOptions {
-  /** A path; `-` or undefined for standard input. */
-  readonly file?: string;
-  readonly mode?: string;
-  readonly context?: string;
-  readonly wiki?: true;
-  /** Formatted for reading in a terminal instead of HTML. */
-  readonly terminal?: true;
-}
-
 /**
  * Sends no credentials, because rendering is open to anonymous callers. The daemon explains a failure in plain text,
  * which becomes the message.
@@ -106,12 +95,12 @@ async function readText(cli: CliContext, file: string | undefined): Promise<stri
 async function printRendered(
   cli: CliContext,
   answer: { readonly status: number; readonly body: string | undefined },
-  options: RenderOptions,
+  { terminal }: { readonly terminal?: true },
 ): Promise<void> {
   const html = answer.body ?? "";
   if (answer.status !== 200)
     throw new CliError("invalid", html.trim(), { httpStatus: answer.status, service: "forge" });
-  if (options.terminal !== true) return cli.output.text(toReferences(html), { html });
+  if (terminal !== true) return cli.output.text(toReferences(html), { html });
   const { toTerminalText } = await import("../output/terminal-html.ts");
   const text = toTerminalText(html, { width: cli.io.columns, style: cli.io.style });
   return cli.output.page(text, { html }, true);

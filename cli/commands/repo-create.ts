@@ -8,52 +8,33 @@ import { readGit, runGit, toHelperWords } from "../support/git.ts";
 import { createIfAbsent, isSameName } from "../support/if-absent.ts";
 import {
   findPresentRepository,
-  type NewRepositoryFlags,
   repositorySettings,
   toNewRepositoryBody,
   newRepositoryFlags,
 } from "../support/new-repository.ts";
 import { repositoryLines, toRepositoryName } from "../support/repository.ts";
 import { cloneRepository, toFolderName, toRemoteUrl } from "./repo-clone.ts";
-import { commandDetails } from "../tree/command.ts";
+import { commandDetails, type FlagValues } from "../tree/command.ts";
 
-export interface RepoCreateOptions extends NewRepositoryFlags {
-  /** The name of the source folder when absent. */
-  readonly name?: string;
-  readonly org?: string;
-  /** The part of OWNER/NAME before the slash. */
-  readonly owner?: string;
-  /** The default; refused together with `--private`. */
-  readonly public?: true;
-  /** The template repository, as OWNER/NAME. */
-  readonly fromTemplate?: string;
-  /** The parts to copy from the template, by the names of `templateItems`. */
-  readonly with?: string;
-  /** A local repository that gets the new one as a remote. */
-  readonly source?: string;
-  /** The name of that remote; `origin` when absent. */
-  readonly remote?: string;
-  readonly push?: true;
-  readonly clone?: true;
-  readonly ssh?: true;
-}
+const createFlags = {
+  "--org <organization>": "the organization that owns it; you by default",
+  ...newRepositoryFlags,
+  "--from-template <owner/name>": "begin with the content of a template repository",
+  "--with <items>":
+    "content, topics, labels, webhooks, protections: what to take from the template; content by default",
+  "--public": "everyone may see it, which is the default",
+  "--add-readme": { help: "the same as --init", hidden: true },
+  "-s, --source <folder>": "a local repository that gets the new one as a remote",
+  "-r, --remote <name>": "the name of that remote; origin by default",
+  "--push": "push the current branch of the --source folder",
+  "-c, --clone": "clone the new repository into the current folder",
+  "--ssh": "use the address of SSH for the remote or the clone",
+} as const;
+type CreateFlags = Omit<FlagValues<typeof createFlags>, "addReadme">;
 
 export const createRepo = commandDetails({
   args: { "[name]": "its name, or OWNER/NAME; by default the name of the --source folder" },
-  flags: {
-    "--org <organization>": "the organization that owns it; you by default",
-    ...newRepositoryFlags,
-    "--from-template <owner/name>": "begin with the content of a template repository",
-    "--with <items>":
-      "content, topics, labels, webhooks, protections: what to take from the template; content by default",
-    "--public": "everyone may see it, which is the default",
-    "--add-readme": { help: "the same as --init", hidden: true },
-    "-s, --source <folder>": "a local repository that gets the new one as a remote",
-    "-r, --remote <name>": "the name of that remote; origin by default",
-    "--push": "push the current branch of the --source folder",
-    "-c, --clone": "clone the new repository into the current folder",
-    "--ssh": "use the address of SSH for the remote or the clone",
-  },
+  flags: createFlags,
   calls: [
     forge.createOwnRepository,
     forge.createOrganizationRepository,
@@ -140,7 +121,7 @@ function splitName(text: string | undefined): { owner?: string; name?: string } 
   return { owner, name: repo };
 }
 
-function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
+function assertFlags(name: string | undefined, flags: CreateFlags): void {
   const { source, remote, push, clone, ssh, init, fromTemplate } = flags;
   if (name?.includes("/") === true && flags.org !== undefined)
     throw usageError("--org excludes OWNER/NAME: give the owner once");
@@ -220,12 +201,7 @@ const templateItems: Readonly<Record<string, string>> = {
   protections: "protected_branch",
 };
 
-async function generate(
-  cli: CliContext,
-  template: string,
-  name: string,
-  options: RepoCreateOptions,
-) {
+async function generate(cli: CliContext, template: string, name: string, options: CreateFlags) {
   const items = (options.with ?? "content").split(",").map((word) => word.trim());
   const unknown = items.find((word) => templateItems[word] === undefined);
   if (unknown !== undefined)
@@ -262,7 +238,7 @@ interface LocalRepository {
 async function readLocal(
   cli: CliContext,
   source: string,
-  { remote = "origin", push, ifAbsent }: RepoCreateOptions,
+  { remote = "origin", push, ifAbsent }: CreateFlags,
 ): Promise<LocalRepository> {
   const path = resolve(cli.system.workingDirectory, source);
   const git = (...words: readonly string[]) => readGit(cli, ["-C", path, ...words]);

@@ -12,19 +12,13 @@ import {
 import { repositoryLines } from "../support/repository.ts";
 import { readSecret } from "../support/secrets.ts";
 import { assertWaitFlags, waitFlags, type WaitFlags, waitUntilEnded } from "../support/wait.ts";
-import { commandDetails } from "../tree/command.ts";
+import { commandDetails, type FlagValues } from "../tree/command.ts";
 
 const credentialFlags = {
   "--username <name>": "the name with which you sign in there",
   "--password-stdin": "read the password of that name from standard input",
   "--token-stdin": "read an access token from standard input",
 } as const;
-
-interface CredentialFlags {
-  readonly username?: string;
-  readonly passwordStdin?: true;
-  readonly tokenStdin?: true;
-}
 
 export const importRepo = commandDetails({
   args: {
@@ -206,7 +200,7 @@ function toState({ state, current, parts, error }: WireImport): string {
 
 async function readCredentials(
   cli: CliContext,
-  { username, passwordStdin, tokenStdin }: CredentialFlags,
+  { username, passwordStdin, tokenStdin }: FlagValues<typeof credentialFlags>,
 ) {
   if (passwordStdin === true && tokenStdin === true)
     throw usageError("--password-stdin and --token-stdin exclude each other");

@@ -8,7 +8,7 @@ import { readTrueOrFalse } from "../support/flag-values.ts";
 import { createIfAbsent, ifAbsentFlag, type Setting } from "../support/if-absent.ts";
 import { repositoryArgument } from "../support/repository.ts";
 import type { Entry } from "../tree/entry.ts";
-import { command } from "../tree/command.ts";
+import { command, type FlagValues } from "../tree/command.ts";
 
 /** Requirements of pull requests. */
 const mergeFlags = {
@@ -19,6 +19,14 @@ const mergeFlags = {
   "--block-rejected <true|false>": "whether requested changes block a merge",
   "--block-outdated <true|false>": "whether a head branch that is behind blocks a merge",
   "--protected-files <pattern...>": "files that no pull request may change",
+} as const;
+
+/** Who pushes, as an edit says it. */
+const pushFlags = {
+  "--push <true|false>": "whether pushes are allowed",
+  "--push-user <name...>": "only these users push",
+  "--push-team <name...>": "only the members of these teams push",
+  "--force-push <true|false>": "whether those who push may also force",
 } as const;
 
 const ruleArgument = { "<rule>": "the name or pattern of the branches" } as const;
@@ -66,10 +74,9 @@ export const entries: readonly Entry[] = [
     args: { ...repositoryArgument, ...ruleArgument },
     flags: {
       ...ifAbsentFlag,
+      ...pushFlags,
       "--push <true|false>":
         "whether those who may write push; by default only pull requests change the branch",
-      "--push-user <name...>": "only these users push",
-      "--push-team <name...>": "only the members of these teams push",
       "--force-push <true|false>": "whether those who push may also force; false by default",
       ...mergeFlags,
     },
@@ -140,10 +147,7 @@ export const entries: readonly Entry[] = [
   command("edit", "Edit a rule", {
     args: { ...repositoryArgument, ...ruleArgument },
     flags: {
-      "--push <true|false>": "whether pushes are allowed",
-      "--push-user <name...>": "only these users push",
-      "--push-team <name...>": "only the members of these teams push",
-      "--force-push <true|false>": "whether those who push may also force",
+      ...pushFlags,
       ...mergeFlags,
     },
     calls: [forge.editBranchProtection],
@@ -202,25 +206,16 @@ const ruleColumns: readonly Column<WireBranchProtection>[] = [
   },
 ];
 
-interface ProtectionFlags extends MergeFlags {
-  readonly push?: string;
-  readonly pushUser?: readonly string[];
-  readonly pushTeam?: readonly string[];
-  readonly forcePush?: string;
-}
-
-interface MergeFlags {
-  readonly approvals?: string;
-  readonly check?: readonly string[];
-  readonly mergeUser?: readonly string[];
-  readonly mergeTeam?: readonly string[];
-  readonly blockRejected?: string;
-  readonly blockOutdated?: string;
-  readonly protectedFiles?: readonly string[];
-}
+type MergeFlags = FlagValues<typeof mergeFlags>;
 
 /** A list of users or teams restricts pushes to them. */
-function toBody({ push, pushUser, pushTeam, forcePush, ...merging }: ProtectionFlags) {
+function toBody({
+  push,
+  pushUser,
+  pushTeam,
+  forcePush,
+  ...merging
+}: FlagValues<typeof pushFlags> & MergeFlags) {
   const isListed = pushUser !== undefined || pushTeam !== undefined;
   return {
     enable_push: readTrueOrFalse("--push", push) ?? (isListed ? true : undefined),

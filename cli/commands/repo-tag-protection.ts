@@ -5,7 +5,7 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { repositoryArgument } from "../support/repository.ts";
-import { command } from "../tree/command.ts";
+import { command, type FlagValues } from "../tree/command.ts";
 import type { Entry } from "../tree/entry.ts";
 
 const ruleArgument = { "<id>": "the id of the rule" } as const;
@@ -115,12 +115,7 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-interface ListFlags {
-  readonly user?: readonly string[];
-  readonly team?: readonly string[];
-}
-
-const toLists = ({ user, team }: ListFlags) => ({
+const toLists = ({ user, team }: FlagValues<typeof listFlags>) => ({
   whitelist_usernames: user === undefined ? undefined : [...user],
   whitelist_teams: team === undefined ? undefined : [...team],
 });

@@ -86,14 +86,6 @@ const columns: readonly Column<WireArtifact>[] = [
   },
 ];
 
-export interface DownloadOptions extends RunName {
-  /** All artifacts of the run when absent. */
-  readonly name?: string;
-  readonly dir?: string;
-  /** Replaces files that exist. */
-  readonly force?: boolean;
-}
-
 export const downloadArtifacts = commandDetails({
   args: {
     "<run>": { help: "the run as OWNER/NAME/ID", parse: toRunName },
@@ -129,9 +121,10 @@ export const downloadArtifacts = commandDetails({
       throw new DryRun({
         downloads: artifacts.map((each) => ({ artifact: each.name, path: targetOf(each) })),
       });
+    const force = options.force === true;
     let files = 0;
     for (const artifact of artifacts)
-      files += await downloadInto(cli, options, artifact, targetOf(artifact));
+      files += await downloadInto(cli, { ...run, force }, artifact, targetOf(artifact));
     const count = artifacts.length;
     await cli.output.done(
       { path: folder, artifacts: count, files },
@@ -143,7 +136,7 @@ export const downloadArtifacts = commandDetails({
 /** Downloads one artifact and returns how many files it has. */
 async function downloadInto(
   cli: CliContext,
-  { owner, repo, force = false }: DownloadOptions,
+  { owner, repo, force }: RepositoryName & { readonly force: boolean },
   artifact: WireArtifact,
   target: string,
 ): Promise<number> {

@@ -18,11 +18,6 @@ import {
 import { canShowScreen, showLiveScreen } from "../ui/open-screen.ts";
 import { commandDetails } from "../tree/command.ts";
 
-interface WatchOptions extends RepositoryName {
-  /** Undefined for all runs of the repository. */
-  readonly id: number | undefined;
-}
-
 export const watchRun = commandDetails({
   args: {
     "<run>": { help: "a repository as OWNER/NAME, or a run as OWNER/NAME/ID", parse: toTarget },
@@ -158,7 +153,8 @@ function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSour
   };
 }
 
-function toTarget(text: string): WatchOptions {
+/** The id is undefined for all runs of a repository. */
+function toTarget(text: string): RepositoryName & { readonly id: number | undefined } {
   if (text.split("/").length > 2) return toRunName(text);
   return { ...toRepositoryName(text), id: undefined };
 }

@@ -6,7 +6,7 @@ import { resourceOf, shape } from "../output/spec.ts";
 import { readSecret } from "../support/secrets.ts";
 import { findOwner } from "../support/token-owner.ts";
 import type { Entry } from "../tree/entry.ts";
-import { command } from "../tree/command.ts";
+import { command, type FlagValues } from "../tree/command.ts";
 
 const passwordFlag = { "--password-stdin": "read your password from standard input" } as const;
 
@@ -100,17 +100,10 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-/** Flags of every command that changes how the caller signs in. */
-interface OwnPasswordFlags {
-  readonly passwordStdin?: true;
-  /** A code of the second factor that is on. */
-  readonly code?: string;
-}
-
-/** Signs a call in with the caller's own password, because these routes refuse tokens. */
+/** Signs a call in with the caller's own password, because these routes refuse tokens. `code` is one of the second factor. */
 async function signInByPassword(
   cli: CliContext,
-  { passwordStdin, code }: OwnPasswordFlags,
+  { passwordStdin, code }: FlagValues<typeof passwordFlag> & { readonly code?: string },
 ): Promise<CallOptions> {
   // A dry run sends nothing, so it needs no confirmation.
   if (cli.flags.dryRun) return {};

@@ -4,26 +4,10 @@ import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";
-import {
-  createIfAbsent,
-  type IfAbsentFlag,
-  isSameName,
-  ifAbsentFlag,
-} from "../../support/if-absent.ts";
+import { createIfAbsent, isSameName, ifAbsentFlag } from "../../support/if-absent.ts";
 import { randomPassword, readNewSecret } from "../../support/secrets.ts";
 import { userColumns } from "../../support/users.ts";
 import { commandDetails } from "../../tree/command.ts";
-
-export interface UserCreateOptions extends IfAbsentFlag {
-  readonly username: string;
-  readonly email: string;
-  readonly fullName?: string;
-  readonly password: { readonly from: "input" | "random" | "person" };
-  /** The server decides when undefined. */
-  readonly mustChangePassword?: boolean;
-  readonly visibility?: string;
-  readonly restricted?: true;
-}
 
 export const createUser = commandDetails({
   flags: {
@@ -106,7 +90,7 @@ export const createUser = commandDetails({
 
 async function readFirstPassword(
   cli: CliContext,
-  from: UserCreateOptions["password"]["from"],
+  from: "input" | "random" | "person",
 ): Promise<string> {
   if (from === "random") return randomPassword(cli.system.random);
   return readNewSecret(cli, {
@@ -136,13 +120,6 @@ type UserChanges = Omit<
   NonNullable<InputOf<typeof forge.editUser>["body"]>,
   "login_name" | "password"
 > & { readonly login_name: string | undefined };
-
-interface UserEditOptions {
-  readonly username: string;
-  readonly changes: UserChanges;
-  /** The source of a new password; undefined leaves it unchanged. */
-  readonly password: "input" | "random" | undefined;
-}
 
 type UserEditFlags = Readonly<Record<string, string | true | undefined>>;
 
@@ -225,7 +202,7 @@ async function confirmOwnLockout(
 
 async function readPassword(
   cli: CliContext,
-  from: UserEditOptions["password"],
+  from: "input" | "random" | undefined,
 ): Promise<string | undefined> {
   if (from === undefined) return undefined;
   if (from === "random") return randomPassword(cli.system.random);

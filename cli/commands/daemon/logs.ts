@@ -13,18 +13,13 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 type Level = (typeof levels)[number];
 
 /** Selects log records; an absent member selects all. */
-export interface LogFilter {
+interface LogFilter {
   /** The least severe level. */
   readonly level?: Level;
   /** Epoch milliseconds, inclusive. */
   readonly since?: number;
   readonly until?: number;
   readonly requestId?: string;
-}
-
-export interface DaemonLogsOptions extends LogFilter {
-  readonly lines: number;
-  readonly follow: boolean;
 }
 
 /** A line of the log as an object. */
@@ -107,7 +102,7 @@ async function print(cli: CliContext, path: string, lines: readonly string[]): P
 async function readLast(
   path: string,
   size: number,
-  { lines, ...filter }: DaemonLogsOptions,
+  { lines, ...filter }: LogFilter & { readonly lines: number },
 ): Promise<readonly string[]> {
   if (lines === 0) return [];
   const select = toSelection(filter);
@@ -143,9 +138,9 @@ async function followLog(
   path: string,
   first: FileHandle,
   from: number,
-  options: DaemonLogsOptions,
+  filter: LogFilter,
 ): Promise<void> {
-  const select = toSelection(options);
+  const select = toSelection(filter);
   let file = first;
   let at = from;
   let rest = Buffer.alloc(0);

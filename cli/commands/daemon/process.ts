@@ -112,10 +112,6 @@ const fullDiskColumns: readonly Column<DaemonStatus>[] = [
   { header: "disk", cell: ({ disk }) => disk },
 ];
 
-export interface DaemonStopOptions {
-  readonly timeoutSeconds: number;
-}
-
 export const stopDaemon = commandDetails({
   flags: {
     "--timeout <seconds>": { help: "how long to wait for its end", parse: toSeconds, default: 60 },
@@ -131,10 +127,8 @@ export const stopDaemon = commandDetails({
    * @throws CliError `not_finished` when it has not ended in time
    */
   async run(cli, { timeout }) {
-    const options = { timeoutSeconds: timeout };
-
     const { dataDirectory: data } = (await cli.config()).paths;
-    const pid = await endDaemon(cli, options);
+    const pid = await endDaemon(cli, timeout);
     if (pid === undefined)
       return cli.output.done({ stopped: false, pid: null, data }, `No daemon runs on ${data}.`);
     await cli.output.done({ stopped: true, pid, data }, `Stopped the daemon (process ${pid}).`);
@@ -149,7 +143,7 @@ const stopPollMs = 50;
  */
 export async function endDaemon(
   cli: CliContext,
-  { timeoutSeconds }: DaemonStopOptions,
+  timeoutSeconds: number,
 ): Promise<number | undefined> {
   const { dataDirectory: data } = (await cli.config()).paths;
   const notice = findDaemonNotice(data, cli.system);

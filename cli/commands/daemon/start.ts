@@ -103,7 +103,7 @@ export const restartDaemon = commandDetails({
     const options = { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout };
 
     const { stateDirectory } = (await cli.config()).paths;
-    const pid = await endDaemon(cli, options);
+    const pid = await endDaemon(cli, flags.timeout);
     const kept = pid === undefined ? undefined : findStartFlags(stateDirectory, pid);
     if (kept === undefined) return startAgain(cli, options);
     const settings = { ...kept.settings, ...options.settings };

@@ -5,35 +5,19 @@ import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
 import { readTrueOrFalse, toChoice } from "../../support/flag-values.ts";
 import { readSecret } from "../../support/secrets.ts";
+import type { FlagValues } from "../../tree/command.ts";
 
-/** The flags that creating and editing a hook have in common. */
-interface HookFlags {
-  readonly contentType?: string;
-  readonly event?: readonly string[];
-  readonly branchFilter?: string;
-  readonly name?: string;
-  readonly channel?: string;
-  readonly slackUsername?: string;
-  readonly iconUrl?: string;
-  readonly color?: string;
-}
-
-/** Flags that only a creation takes. */
-export interface NewHookFlags extends HookFlags {
-  readonly type?: string;
-  readonly inactive?: boolean;
-  readonly secretStdin?: boolean;
-  readonly authorizationHeaderStdin?: boolean;
-}
-
-/** Flags that only an edit takes. */
-export interface HookEditFlags extends HookFlags {
-  /** The address; `--url` is the daemon's. */
-  readonly target?: string;
-  readonly active?: string;
-  readonly authorizationHeaderStdin?: boolean;
-  readonly clearAuthorizationHeader?: boolean;
-}
+/** Adds the flags that both have in common to a command. */
+export const hookFlags = {
+  "--content-type <type>": "json or form",
+  "--event <event...>": "events to deliver, such as push or repository",
+  "--branch-filter <glob>": "only these branches, for push, create and delete",
+  "--name <text>": "a label",
+  "--channel <channel>": "slack: the channel",
+  "--slack-username <name>": "slack: the name of the messages' author",
+  "--icon-url <url>": "slack: the author's picture",
+  "--color <color>": "slack: the colour of messages",
+} as const;
 
 /** Adds the flags of a creation to a command. */
 export const newHookFlags = {
@@ -50,6 +34,10 @@ export const hookEditFlags = {
   "--authorization-header-stdin": "read a new Authorization header from standard input",
   "--clear-authorization-header": "remove the Authorization header",
 } as const;
+
+type HookFlags = FlagValues<typeof hookFlags>;
+type NewHookFlags = HookFlags & FlagValues<typeof newHookFlags>;
+type HookEditFlags = HookFlags & FlagValues<typeof hookEditFlags>;
 
 /** Refuses an edit without a change, and one that contradicts itself. @throws CliError `usage` */
 export function assertHookEdit(flags: HookEditFlags, daemonUrl: string | undefined): void {
@@ -132,18 +120,6 @@ export function toEventWords(events: readonly string[]): string[] {
     event === "issues" || event === "pull_request" ? `${event}_only` : event,
   );
 }
-
-/** Adds the flags that both have in common to a command. */
-export const hookFlags = {
-  "--content-type <type>": "json or form",
-  "--event <event...>": "events to deliver, such as push or repository",
-  "--branch-filter <glob>": "only these branches, for push, create and delete",
-  "--name <text>": "a label",
-  "--channel <channel>": "slack: the channel",
-  "--slack-username <name>": "slack: the name of the messages' author",
-  "--icon-url <url>": "slack: the author's picture",
-  "--color <color>": "slack: the colour of messages",
-} as const;
 
 /** The config members that the flags and the address name. */
 function toConfig(flags: HookFlags, url: string | undefined): Record<string, string> {

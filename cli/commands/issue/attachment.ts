@@ -17,7 +17,7 @@ import {
   vaultSourceOperations,
 } from "../vault/vault-source.ts";
 import { trackTransfer } from "../vault/item/transfer.ts";
-import { command, commandDetails } from "../../tree/command.ts";
+import { command, commandDetails, type FlagValues } from "../../tree/command.ts";
 
 const commentFlag = { "--comment <id>": "a comment of the issue instead" } as const;
 
@@ -142,13 +142,6 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-interface ParentFlags {
-  /** The id of a comment. */
-  readonly comment?: string;
-}
-
-type ParentOptions = IssueName & ParentFlags;
-
 const columns: readonly Column<WireAttachment>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "name", cell: ({ name }) => name },
@@ -227,11 +220,10 @@ async function openFile(
   return { name: name ?? basename(resolve(cli.system.workingDirectory, file)), content };
 }
 
-interface FileOptions extends ParentOptions {
-  readonly id: string;
-}
-
-async function getAttachment(cli: CliContext, options: FileOptions): Promise<WireAttachment> {
+async function getAttachment(
+  cli: CliContext,
+  options: IssueName & FlagValues<typeof commentFlag> & { readonly id: string },
+): Promise<WireAttachment> {
   const { owner, repo, index, comment, id: attachment } = options;
   const { body } =
     comment === undefined

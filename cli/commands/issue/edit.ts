@@ -12,49 +12,37 @@ import {
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
 import { type IssueName, issueArgument } from "../../support/repository.ts";
-import { readText, readTextFlags, type TextFlags } from "../../support/input.ts";
-import { commandDetails } from "../../tree/command.ts";
+import { readText, readTextFlags } from "../../support/input.ts";
+import { commandDetails, type FlagValues } from "../../tree/command.ts";
 
-interface IssueEditOptions extends IssueName, TextFlags {
-  readonly title?: string;
-  readonly assign?: readonly string[];
-  readonly addAssignee?: readonly string[];
-  readonly removeAssignee?: readonly string[];
-  readonly label?: readonly string[];
-  readonly addLabel?: readonly string[];
-  readonly removeLabel?: readonly string[];
-  /** False removes it. */
-  readonly milestone?: string | false;
-  readonly due?: string | false;
-  readonly close?: boolean;
-  readonly reopen?: boolean;
-}
+const editFlags = {
+  "-t, --title <text>": "a new title",
+  "-b, --body <text>": 'a new text; "-" reads standard input',
+  "-F, --body-file <file>": 'a file with a new text; "-" reads standard input',
+  "--assign <username...>": "exactly these users",
+  "--add-assignee <username>": {
+    help: "assign this user, @me for you; may be repeated",
+    parse: addValues,
+  },
+  "--remove-assignee <username>": {
+    help: "no longer assign this user; may be repeated",
+    parse: addValues,
+  },
+  "--label <name>": { help: "exactly this label; may be repeated", parse: addValue },
+  "--add-label <name>": { help: "add this label; may be repeated", parse: addValue },
+  "--remove-label <name>": { help: "remove this label; may be repeated", parse: addValue },
+  "-m, --milestone <title>": "put it into this milestone",
+  "--no-milestone": "remove it from its milestone",
+  "--due <date>": { help: "the due date, such as 2026-12-31", parse: toDueDate },
+  "--no-due": "remove the due date",
+  "--close": "close it",
+  "--reopen": "open it again",
+} as const;
+type IssueEdit = IssueName & FlagValues<typeof editFlags>;
 
 export const editIssue = commandDetails({
   args: issueArgument,
-  flags: {
-    "-t, --title <text>": "a new title",
-    "-b, --body <text>": 'a new text; "-" reads standard input',
-    "-F, --body-file <file>": 'a file with a new text; "-" reads standard input',
-    "--assign <username...>": "exactly these users",
-    "--add-assignee <username>": {
-      help: "assign this user, @me for you; may be repeated",
-      parse: addValues,
-    },
-    "--remove-assignee <username>": {
-      help: "no longer assign this user; may be repeated",
-      parse: addValues,
-    },
-    "--label <name>": { help: "exactly this label; may be repeated", parse: addValue },
-    "--add-label <name>": { help: "add this label; may be repeated", parse: addValue },
-    "--remove-label <name>": { help: "remove this label; may be repeated", parse: addValue },
-    "-m, --milestone <title>": "put it into this milestone",
-    "--no-milestone": "remove it from its milestone",
-    "--due <date>": { help: "the due date, such as 2026-12-31", parse: toDueDate },
-    "--no-due": "remove the due date",
-    "--close": "close it",
-    "--reopen": "open it again",
-  },
+  flags: editFlags,
   calls: [
     forge.editIssue,
     forge.getIssue,
@@ -114,7 +102,7 @@ export const editIssue = commandDetails({
   },
 });
 
-async function toChanges(cli: CliContext, options: IssueEditOptions) {
+async function toChanges(cli: CliContext, options: IssueEdit) {
   const { owner, repo, title, milestone, due, close, reopen } = options;
   const body = await readTextFlags(cli, options);
   const assign = await toAssignees(cli, options);
@@ -136,7 +124,7 @@ async function toChanges(cli: CliContext, options: IssueEditOptions) {
 }
 
 /** Returns the new assignees; undefined keeps the current ones. */
-async function toAssignees(cli: CliContext, options: IssueEditOptions) {
+async function toAssignees(cli: CliContext, options: IssueEdit) {
   const { owner, repo, index, assign, addAssignee = [], removeAssignee = [] } = options;
   if (assign !== undefined) return toLogins(cli, assign);
   if (addAssignee.length + removeAssignee.length === 0) return undefined;

@@ -8,7 +8,18 @@ import { toRepositoryName, toIssueName } from "../../support/repository.ts";
 import { threadLines, type ThreadStatusName, toStatusName } from "../../support/thread-columns.ts";
 import type { Entry } from "../../tree/entry.ts";
 import { listNotifications } from "./list.ts";
-import { command } from "../../tree/command.ts";
+import { command, type FlagValues } from "../../tree/command.ts";
+
+const markFlags = {
+  "--as <status>": {
+    help: "unread, read or pinned",
+    parse: toStatusName("--as"),
+    default: "read",
+  },
+  "--all": "mark all unread threads",
+  "--repo <repository>": "with --all: only threads of this repository, as OWNER/NAME",
+  "--up-to <time>": "with --all: skip threads that changed after this time",
+} as const;
 
 export const entries: readonly Entry[] = [
   command("list", "List your notification threads", async () => listNotifications, {
@@ -51,16 +62,7 @@ export const entries: readonly Entry[] = [
   }),
   command("mark", "Mark threads as read, unread or pinned", {
     args: { "[id...]": "threads by their ids" },
-    flags: {
-      "--as <status>": {
-        help: "unread, read or pinned",
-        parse: toStatusName("--as"),
-        default: "read",
-      },
-      "--all": "mark all unread threads",
-      "--repo <repository>": "with --all: only threads of this repository, as OWNER/NAME",
-      "--up-to <time>": "with --all: skip threads that changed after this time",
-    },
+    flags: markFlags,
     calls: [forge.markNotification, forge.markNotifications, forge.markRepositoryNotifications],
     output: shape({
       marked: "integer",
@@ -151,14 +153,11 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-interface MarkFlags {
-  readonly as: ThreadStatusName;
-  readonly repo?: string;
-  readonly upTo?: string;
-}
-
 /** Returns the number of marked threads: the list in the response is bounded, its header counts all. */
-async function markAll(cli: CliContext, { repo, upTo, as: status }: MarkFlags): Promise<number> {
+async function markAll(
+  cli: CliContext,
+  { repo, upTo, as: status }: FlagValues<typeof markFlags>,
+): Promise<number> {
   const query = { "to-status": status, ...(upTo === undefined ? {} : { last_read_at: upTo }) };
   const answer =
     repo === undefined

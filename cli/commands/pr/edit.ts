@@ -8,28 +8,30 @@ import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
 import { findPullName, pullArgument, pullLines } from "../../support/pulls.ts";
 import type { IssueName } from "../../support/repository.ts";
-import { commandDetails } from "../../tree/command.ts";
+import { commandDetails, type FlagValues } from "../../tree/command.ts";
 
 /** What marks a draft at the beginning of a title. */
 const DRAFT = /^\s*(?:\[WIP\]|WIP:)\s*/i;
 
+const editFlags = {
+  "-t, --title <text>": "a new title",
+  "-b, --body <text>": 'a new text; "-" reads standard input',
+  "-F, --body-file <file>": 'a file with a new text; "-" reads standard input',
+  "-B, --base <branch>": "another base",
+  "--assign <username...>": "exactly these users; @me is you",
+  "--add-label <name>": { help: "add this label; may be repeated", parse: addValue },
+  "--remove-label <name>": { help: "remove this label; may be repeated", parse: addValue },
+  "--add-reviewer <name>": {
+    help: "ask this person, or the team ORGANIZATION/TEAM, for a review; may be repeated",
+    parse: addValues,
+  },
+  "--remove-reviewer <name>": { help: "take back a request; may be repeated", parse: addValues },
+  "-m, --milestone <title>": "put it into this milestone",
+} as const;
+
 export const editPull = commandDetails({
   args: pullArgument,
-  flags: {
-    "-t, --title <text>": "a new title",
-    "-b, --body <text>": 'a new text; "-" reads standard input',
-    "-F, --body-file <file>": 'a file with a new text; "-" reads standard input',
-    "-B, --base <branch>": "another base",
-    "--assign <username...>": "exactly these users; @me is you",
-    "--add-label <name>": { help: "add this label; may be repeated", parse: addValue },
-    "--remove-label <name>": { help: "remove this label; may be repeated", parse: addValue },
-    "--add-reviewer <name>": {
-      help: "ask this person, or the team ORGANIZATION/TEAM, for a review; may be repeated",
-      parse: addValues,
-    },
-    "--remove-reviewer <name>": { help: "take back a request; may be repeated", parse: addValues },
-    "-m, --milestone <title>": "put it into this milestone",
-  },
+  flags: editFlags,
   calls: [
     forge.listPulls,
     forge.getPull,
@@ -52,8 +54,8 @@ export const editPull = commandDetails({
       "croft pr edit keeper/notes#7 --add-reviewer mira --add-label bug",
     ],
   ],
-  async run(cli, { pull, repo, ...flags }: EditFlags) {
-    const params = await findPullName(cli, { pull, repo });
+  async run(cli, flags) {
+    const params = await findPullName(cli, flags);
     const changes = await toChanges(cli, params, flags);
     const { addReviewer = [], removeReviewer = [], addLabel = [], removeLabel = [] } = flags;
     const lists = [addReviewer, removeReviewer, addLabel, removeLabel];
@@ -80,22 +82,7 @@ export const editPull = commandDetails({
   },
 });
 
-interface EditFlags {
-  readonly pull?: IssueName | undefined;
-  readonly repo?: string | undefined;
-  readonly title?: string | undefined;
-  readonly body?: string | undefined;
-  readonly bodyFile?: string | undefined;
-  readonly base?: string | undefined;
-  readonly assign?: readonly string[] | undefined;
-  readonly milestone?: string | undefined;
-  readonly addLabel?: readonly string[] | undefined;
-  readonly removeLabel?: readonly string[] | undefined;
-  readonly addReviewer?: readonly string[] | undefined;
-  readonly removeReviewer?: readonly string[] | undefined;
-}
-
-async function toChanges(cli: CliContext, params: IssueName, flags: EditFlags) {
+async function toChanges(cli: CliContext, params: IssueName, flags: FlagValues<typeof editFlags>) {
   const { title, base, assign, milestone } = flags;
   const body = await readTextFlags(cli, flags);
   return {

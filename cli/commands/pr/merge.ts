@@ -6,16 +6,20 @@ import { readTextFlags } from "../../support/input.ts";
 import { openPage } from "../../support/person.ts";
 import { findPullName, pullArgument, pullLines } from "../../support/pulls.ts";
 import { waitUntilEnded } from "../../support/wait.ts";
-import { commandDetails } from "../../tree/command.ts";
+import { commandDetails, type FlagValues } from "../../tree/command.ts";
+
+const styleFlags = {
+  "-m, --merge": "with a merge commit, which is the default",
+  "-r, --rebase": "by applying its commits on top of the base",
+  "--rebase-merge": "as --rebase, with a merge commit",
+  "-s, --squash": "as one commit",
+  "--fast-forward": "by moving the base to the head, if that is possible",
+} as const;
 
 export const mergePull = commandDetails({
   args: pullArgument,
   flags: {
-    "-m, --merge": "with a merge commit, which is the default",
-    "-r, --rebase": "by applying its commits on top of the base",
-    "--rebase-merge": "as --rebase, with a merge commit",
-    "-s, --squash": "as one commit",
-    "--fast-forward": "by moving the base to the head, if that is possible",
+    ...styleFlags,
     "-t, --subject <text>": "the first line of the message",
     "-b, --body <text>": 'the rest of the message; "-" reads standard input',
     "-F, --body-file <file>": 'a file with the rest of the message; "-" reads standard input',
@@ -149,16 +153,8 @@ function isComparing(error: unknown): boolean {
   );
 }
 
-interface StyleFlags {
-  readonly merge?: true | undefined;
-  readonly rebase?: true | undefined;
-  readonly rebaseMerge?: true | undefined;
-  readonly squash?: true | undefined;
-  readonly fastForward?: true | undefined;
-}
-
 /** @throws CliError `usage` for more than one style */
-function toStyle(flags: StyleFlags) {
+function toStyle(flags: FlagValues<typeof styleFlags>) {
   const styles = [
     flags.merge === true ? "merge" : undefined,
     flags.rebase === true ? "rebase" : undefined,

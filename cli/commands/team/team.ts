@@ -13,7 +13,7 @@ import type { WireTeam } from "../../../daemon/contract/forge/accounts/orgs.ts";
 import { usageError } from "../../errors.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";
 import { createIfAbsent, type Setting, ifAbsentFlag } from "../../support/if-absent.ts";
-import { command } from "../../tree/command.ts";
+import { command, type FlagValues } from "../../tree/command.ts";
 
 const teamFlags = {
   "--description <text>": "the description",
@@ -148,14 +148,7 @@ export const entries: readonly Entry[] = [
   noun("repo", "Manage the repositories of a team", () => import("./team-repo.ts")),
 ];
 
-interface TeamFlags {
-  readonly description?: string;
-  readonly permission?: string;
-  readonly unit?: readonly string[];
-  readonly allRepositories?: string;
-  readonly createsRepositories?: string;
-  readonly visibility?: string;
-}
+type TeamFlags = FlagValues<typeof teamFlags>;
 
 /** The flags as members of a request. @throws CliError `usage` */
 function toBody(flags: TeamFlags) {

@@ -12,7 +12,7 @@ import { toByteSize, toExpiry } from "../../support/flag-values.ts";
 import { createItemFinder, findItem, isConnectionAddress } from "../../support/items.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import type { Entry } from "../../tree/entry.ts";
-import { command } from "../../tree/command.ts";
+import { command, type FlagValues } from "../../tree/command.ts";
 import { withRetries } from "./item/transfer.ts";
 import { toTopicKey } from "./topic.ts";
 
@@ -28,6 +28,13 @@ const limitFlags = {
   "--max-bytes <size>": { help: "of --upload: end after this many bytes", parse: toByteSize },
   "--topic <name...>": "of --upload: topics that received files get",
   "--message <text>": "of --upload: shown above the form",
+} as const;
+
+const noLimitFlags = {
+  "--no-password": "open it without a password",
+  "--no-max-downloads": "without a limit of downloads",
+  "--no-max-files": "without a limit of files",
+  "--no-max-bytes": "without a limit of bytes",
 } as const;
 
 const qrFlag = { "--qr": "print the address as a QR code as well" } as const;
@@ -102,10 +109,7 @@ export const entries: readonly Entry[] = [
     args: { "<id>": "the link's id" },
     flags: {
       ...limitFlags,
-      "--no-password": "open it without a password",
-      "--no-max-downloads": "without a limit of downloads",
-      "--no-max-files": "without a limit of files",
-      "--no-max-bytes": "without a limit of bytes",
+      ...noLimitFlags,
       ...qrFlag,
     },
     calls: [vault.listTopics, vault.updateLink],
@@ -200,20 +204,10 @@ async function toTarget(cli: CliContext, words: readonly string[]) {
   return ids.length === 1 ? { document_id: ids[0] } : { document_ids: ids };
 }
 
-interface LimitOptions {
-  readonly name?: string;
-  readonly expires?: string;
-  readonly password?: boolean;
-  readonly passwordStdin?: boolean;
-  readonly maxDownloads?: number | boolean;
-  readonly maxFiles?: number | boolean;
-  readonly maxBytes?: number | boolean;
-  readonly topic?: readonly string[];
-  readonly message?: string;
-}
+type LimitFlags = FlagValues<typeof limitFlags & typeof noLimitFlags>;
 
 /** The values of a link that flags give. */
-async function toLimits(cli: CliContext, options: LimitOptions) {
+async function toLimits(cli: CliContext, options: LimitFlags) {
   const { name, expires, maxDownloads, maxFiles, maxBytes, topic, message } = options;
   const hasPassword = options.password === true || options.passwordStdin === true;
   const password = hasPassword

@@ -12,7 +12,7 @@ import { CliError, exitCodeOf, toCliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { listOf, resourceOf } from "../../../output/spec.ts";
 import { assertRawOutput, writeRaw } from "../../../support/raw-output.ts";
-import { commandDetails } from "../../../tree/command.ts";
+import { commandDetails, type FlagValues } from "../../../tree/command.ts";
 
 const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
 
@@ -189,16 +189,8 @@ export const listAuditHeads = commandDetails({
   },
 });
 
-/** Filters of audit records, as the flags give them. */
-export interface AuditFilterOptions {
-  readonly user?: string;
-  readonly event?: (typeof eventPrefixes)[number];
-  readonly from?: string;
-  readonly to?: string;
-}
-
 /** Converts the flags to a query. */
-function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
+function toAuditQuery({ user, event, from, to }: FlagValues<typeof auditFilterFlags>) {
   return { user_handle: user, event_type: event, from, to };
 }
 

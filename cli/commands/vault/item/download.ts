@@ -24,12 +24,6 @@ import {
 } from "./transfer.ts";
 import { commandDetails } from "../../../tree/command.ts";
 
-export interface ItemDownloadOptions extends TransferOptions {
-  readonly items: readonly string[];
-  /** A file, a folder, or `-` for standard output. */
-  readonly output: string;
-}
-
 export const download = commandDetails({
   args: { "<items...>": "CONNECTION:/path, or an item's id" },
   flags: {
@@ -66,8 +60,9 @@ export const download = commandDetails({
    * with `--force`. If some of several fail, the exit code is `partial`.
    */
   async run(cli, { items, ...flags }) {
-    const options = { items, output: flags.output, ...toTransferOptions(flags) };
-    const { output: target, recursive, transfers } = options;
+    const options = { items, ...toTransferOptions(flags) };
+    const { output: target } = flags;
+    const { recursive, transfers } = options;
     if (target === "-") return toStandardOutput(cli, options);
     await assertItems(cli, items);
     const progress = await cli.progress();
@@ -78,7 +73,7 @@ export const download = commandDetails({
       ...options,
       progress,
       batching,
-      target: await findTarget(cli, options),
+      target: await findTarget(cli, target, options),
     });
     try {
       const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
@@ -140,10 +135,13 @@ async function isKnownItem(cli: CliContext, word: string): Promise<boolean> {
   }
 }
 
-async function toStandardOutput(
-  cli: CliContext,
-  { items, recursive }: ItemDownloadOptions,
-): Promise<void> {
+/** What is downloaded. */
+interface Wanted {
+  readonly items: readonly string[];
+  readonly recursive: boolean;
+}
+
+async function toStandardOutput(cli: CliContext, { items, recursive }: Wanted): Promise<void> {
   const [word, ...others] = items;
   if (word === undefined || others.length > 0)
     throw usageError("--output - takes one item", "give a folder for several");
@@ -161,10 +159,7 @@ async function toStandardOutput(
 }
 
 /** Resolves the target: a folder, or the path of one file. The folder of a tree is created when it is missing. */
-async function findTarget(
-  cli: CliContext,
-  { output: target, items, recursive }: ItemDownloadOptions,
-) {
+async function findTarget(cli: CliContext, target: string, { items, recursive }: Wanted) {
   const path = resolve(cli.system.workingDirectory, target);
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true)

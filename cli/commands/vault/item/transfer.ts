@@ -6,6 +6,7 @@ import { toSizeText } from "../../../output/cells.ts";
 import type { Progress, Transfer } from "../../../output/progress.ts";
 import type { Outcome } from "../../../support/batch.ts";
 import type { WireItem } from "../../../support/items.ts";
+import type { FlagValues } from "../../../tree/command.ts";
 
 /** Options that `upload` and `download` share. */
 export interface TransferOptions {
@@ -14,13 +15,6 @@ export interface TransferOptions {
   /** Skip files that exist with the same size and time. */
   readonly skipExisting: boolean;
   /** Number of concurrent transfers. */
-  readonly transfers: number;
-}
-
-/** The flags as commander parses them. */
-export interface TransferFlags {
-  readonly recursive?: true;
-  readonly skipExisting?: true;
   readonly transfers: number;
 }
 
@@ -34,7 +28,7 @@ export const transferFlags = {
   },
 } as const;
 
-export function toTransferOptions(flags: TransferFlags): TransferOptions {
+export function toTransferOptions(flags: FlagValues<typeof transferFlags>): TransferOptions {
   const { recursive, skipExisting, transfers } = flags;
   return { recursive: recursive === true, skipExisting: skipExisting === true, transfers };
 }
