@@ -1,11 +1,13 @@
-import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import { sql } from "../../condition.ts";
+import type { Database, Queries, Transaction } from "../../../engine/database.ts";
+import { all, sql, type SqlText } from "../../condition.ts";
 import { toContains } from "../../contains.ts";
-import { type Window, defineTable } from "../../table.ts";
+import { type RecordOf, type Window, defineTable } from "../../table.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
 import { type ForgeUser, users } from "./users.ts";
-import { id } from "../../columns.ts";
+import { coded, flag, id, integer, text, unread } from "../../columns.ts";
+
+const visibilities = ["public", "limited", "private"] as const;
 
 const teamMembers = defineTable("forge_team_members", {
   teamId: id<TeamId>(),
@@ -28,19 +30,23 @@ export const repositoryUnits = [
 ] as const;
 export type RepositoryUnit = (typeof repositoryUnits)[number];
 
+const teams = defineTable("forge_teams", {
+  id: id<TeamId>(),
+  orgId: id<UserId>(),
+  name: text(),
+  lowerName: unread(text()),
+  description: text(),
+  access: integer(),
+  includesAllRepositories: flag(),
+  canCreateRepositories: flag(),
+  visibility: coded(visibilities, "private"),
+});
+
 /** A team of an organization; `access` is 1 read, 2 write, 3 admin, 4 owner. */
-export interface ForgeTeam {
-  readonly id: TeamId;
-  readonly orgId: UserId;
-  readonly name: string;
-  readonly description: string;
-  readonly access: number;
-  readonly includesAllRepositories: boolean;
-  readonly canCreateRepositories: boolean;
-  readonly visibility: ForgeVisibility;
+export type ForgeTeam = RecordOf<typeof teams> & {
   /** Permissions by unit, 0 none, 1 read and 2 write, of a team whose access is below admin. A missing unit means no permission. */
   readonly units: ReadonlyMap<RepositoryUnit, number>;
-}
+};
 
 /** The access of the team that owns an organization. */
 export const OWNER_ACCESS = 4;
@@ -53,39 +59,16 @@ export async function insertTeam(tx: Transaction, team: Omit<ForgeTeam, "id">): 
     "UPDATE forge_people_state SET last_team_id = last_team_id + 1 WHERE id = 1 RETURNING last_team_id AS id",
   );
   if (next === undefined) throw new Error("the row of the last ids is missing");
-  await tx.run(
-    `INSERT INTO forge_teams
-       (id, org_id, name, lower_name, description, access, includes_all_repositories, can_create_repositories, visibility)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    next.id,
-    team.orgId,
-    ...toValues(team),
-  );
+  await teams.insert(tx, { ...team, id: next.id, lowerName: team.name.toLowerCase() });
   await replaceUnits(tx, next.id, team.units);
   return { ...team, id: next.id };
 }
 
 /** Writes every member of a team but its organization. Throws `conflict` when the organization has one of the same name. */
 export async function updateTeam(tx: Transaction, team: ForgeTeam): Promise<void> {
-  await tx.run(
-    `UPDATE forge_teams SET name = ?, lower_name = ?, description = ?, access = ?, includes_all_repositories = ?,
-       can_create_repositories = ?, visibility = ? WHERE id = ?`,
-    ...toValues(team),
-    team.id,
-  );
-  await replaceUnits(tx, team.id, team.units);
-}
-
-function toValues(team: Omit<ForgeTeam, "id">): SqlValue[] {
-  return [
-    team.name,
-    team.name.toLowerCase(),
-    team.description,
-    team.access,
-    Number(team.includesAllRepositories),
-    Number(team.canCreateRepositories),
-    visibilities.indexOf(team.visibility),
-  ];
+  const { id, orgId, units, ...changes } = team;
+  await teams.update(tx, { id, orgId }, { ...changes, lowerName: team.name.toLowerCase() });
+  await replaceUnits(tx, id, units);
 }
 
 async function replaceUnits(
@@ -105,7 +88,7 @@ async function replaceUnits(
 
 /** Removes a team with its memberships, units and repositories. */
 export async function deleteTeam(tx: Transaction, id: TeamId): Promise<void> {
-  await tx.run("DELETE FROM forge_teams WHERE id = ?", id);
+  await teams.delete(tx, { id });
 }
 
 export async function findTeam(db: Queries, id: TeamId): Promise<ForgeTeam | undefined> {
@@ -118,22 +101,14 @@ export async function findTeamByName(
   orgId: UserId,
   name: string,
 ): Promise<ForgeTeam | undefined> {
-  const row = await db.get<TeamRow>(
-    `SELECT ${teamColumns} FROM forge_teams t WHERE t.org_id = ? AND t.lower_name = ?`,
-    orgId,
-    name.toLowerCase(),
-  );
-  return row && (await toTeams(db, [row]))[0];
+  const team = await teams.find(db, { orgId, lowerName: name.toLowerCase() });
+  return team && (await withUnits(db, [team]))[0];
 }
 
 /** Returns those of the teams that exist, by id. */
 export async function listTeamsByIds(db: Queries, ids: readonly TeamId[]): Promise<ForgeTeam[]> {
   if (ids.length === 0) return [];
-  const rows = await db.all<TeamRow>(
-    `SELECT ${teamColumns} FROM forge_teams t WHERE t.id IN (${ids.map(() => "?").join(", ")}) ORDER BY t.id`,
-    ...ids,
-  );
-  return toTeams(db, rows);
+  return withUnits(db, await teams.list(db, { id: ids }, { order: "id" }));
 }
 
 /** Conditions of a list of teams; an absent one matches every team. */
@@ -159,72 +134,44 @@ export async function listTeams(
   filter: TeamFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly teams: readonly ForgeTeam[]; readonly total: number }> {
-  const { where, values } = toCondition(filter, db.dialect);
-  const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_teams t WHERE ${where}`,
-    ...values,
-  );
-  const rows = await db.all<TeamRow>(
-    `SELECT ${teamColumns} FROM forge_teams t WHERE ${where}
-     ORDER BY CASE WHEN t.access = ${OWNER_ACCESS} THEN 0 ELSE 1 END, t.lower_name, t.id LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { teams: await toTeams(db, rows), total: counted?.total ?? 0 };
+  const from = sql`forge_teams t WHERE ${toCondition(filter, db.dialect)}`;
+  const order = `CASE WHEN t.access = ${OWNER_ACCESS} THEN 0 ELSE 1 END, t.lower_name, t.id`;
+  const { records, total } = await teams.as("t").page(db, from, { ...window, order });
+  return { teams: await withUnits(db, records), total };
 }
 
-function toCondition(
-  filter: TeamFilter,
-  dialect: Database["dialect"],
-): { where: string; values: SqlValue[] } {
-  const conditions = ["1 = 1"];
-  const values: SqlValue[] = [];
-  const add = (condition: string, ...more: SqlValue[]) => {
-    conditions.push(condition);
-    values.push(...more);
-  };
-  const { orgId, memberId, repositoryId, visibleTo } = filter;
-  const isMember = "t.id IN (SELECT m.team_id FROM forge_team_members m WHERE m.user_id = ?)";
-  if (orgId !== undefined) add("t.org_id = ?", orgId);
-  if (memberId !== undefined) add(isMember, memberId);
+function toCondition(filter: TeamFilter, dialect: Database["dialect"]): SqlText {
+  const { orgId, memberId, repositoryId, visibleTo, term } = filter;
+  const conditions: SqlText[] = [];
+  const isMember = (userId: UserId) =>
+    sql`t.id IN (SELECT m.team_id FROM forge_team_members m WHERE m.user_id = ${userId})`;
+  if (orgId !== undefined) conditions.push(sql`t.org_id = ${orgId}`);
+  if (memberId !== undefined) conditions.push(isMember(memberId));
   if (filter.isPublicOnly === true)
-    add("t.org_id IN (SELECT u.id FROM forge_users u WHERE u.visibility = 0)");
+    conditions.push(sql`t.org_id IN (SELECT u.id FROM forge_users u WHERE u.visibility = 0)`);
   if (repositoryId !== undefined)
-    add(
-      `(t.includes_all_repositories = 1 OR t.id IN
-         (SELECT p.team_id FROM forge_team_repositories p WHERE p.repository_id = ?))`,
-      repositoryId,
+    conditions.push(
+      sql`(t.includes_all_repositories = 1 OR t.id IN
+         (SELECT p.team_id FROM forge_team_repositories p WHERE p.repository_id = ${repositoryId}))`,
     );
   if (visibleTo !== undefined) {
-    const words = visibleTo.visibilities.map((word) => visibilities.indexOf(word));
-    add(
-      `(${words.length === 0 ? "1 = 0" : `t.visibility IN (${words.join(", ")})`} OR ${isMember})`,
-      visibleTo.memberId,
+    const codes = visibleTo.visibilities.map((word) => visibilities.indexOf(word));
+    conditions.push(sql`(t.visibility IN (${codes}) OR ${isMember(visibleTo.memberId)})`);
+  }
+  if (term !== undefined && term !== "") {
+    const name = toContains(dialect, "t.lower_name", term);
+    conditions.push(
+      filter.includesDescription === true
+        ? sql`(${name} OR ${toContains(dialect, "t.description", term)})`
+        : sql`(${name})`,
     );
   }
-  if (filter.term !== undefined && filter.term !== "") {
-    const { term } = filter;
-    const columns = [
-      "t.lower_name",
-      ...(filter.includesDescription === true ? ["t.description"] : []),
-    ];
-    const contains = columns.map((column) => toContains(dialect, column, term));
-    add(
-      `(${contains.map(({ sql }) => sql).join(" OR ")})`,
-      ...contains.flatMap((each) => each.values),
-    );
-  }
-  return { where: conditions.join(" AND "), values };
+  return all(conditions);
 }
 
 /** Returns how many teams an organization has. */
 export async function countTeams(db: Queries, orgId: UserId): Promise<number> {
-  const row = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_teams WHERE org_id = ?",
-    orgId,
-  );
-  return row?.total ?? 0;
+  return teams.count(db, { orgId });
 }
 
 /** Adds a member to a team and its organization. Idempotent. */
@@ -271,39 +218,20 @@ export async function listMembersOfTeam(
   return { users: records, total };
 }
 
-interface TeamRow {
-  id: TeamId;
-  org_id: UserId;
-  name: string;
-  description: string;
-  access: number;
-  includes_all_repositories: number;
-  can_create_repositories: number;
-  visibility: number;
-}
-
-const teamColumns =
-  "t.id, t.org_id, t.name, t.description, t.access, t.includes_all_repositories, t.can_create_repositories, t.visibility";
-const visibilities = ["public", "limited", "private"] as const;
-
-async function toTeams(db: Queries, rows: readonly TeamRow[]): Promise<ForgeTeam[]> {
-  if (rows.length === 0) return [];
+async function withUnits(
+  db: Queries,
+  records: readonly RecordOf<typeof teams>[],
+): Promise<ForgeTeam[]> {
+  if (records.length === 0) return [];
   const units = await db.all<{ team_id: TeamId; unit: RepositoryUnit; access: number }>(
     `SELECT team_id, unit, access FROM forge_team_units
-     WHERE team_id IN (${rows.map(() => "?").join(", ")}) ORDER BY unit`,
-    ...rows.map(({ id }) => id),
+     WHERE team_id IN (${records.map(() => "?").join(", ")}) ORDER BY unit`,
+    ...records.map(({ id }) => id),
   );
-  return rows.map((row) => ({
-    id: row.id,
-    orgId: row.org_id,
-    name: row.name,
-    description: row.description,
-    access: row.access,
-    includesAllRepositories: row.includes_all_repositories === 1,
-    canCreateRepositories: row.can_create_repositories === 1,
-    visibility: visibilities[row.visibility] ?? "private",
+  return records.map((team) => ({
+    ...team,
     units: new Map(
-      units.filter((unit) => unit.team_id === row.id).map(({ unit, access }) => [unit, access]),
+      units.filter((unit) => unit.team_id === team.id).map(({ unit, access }) => [unit, access]),
     ),
   }));
 }

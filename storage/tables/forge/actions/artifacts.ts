@@ -10,7 +10,7 @@ const blocks = defineTable("forge_action_artifact_blocks", {
   blockId: text(),
   position: optional(integer()),
   size: integer(),
-  objectSha256: text(),
+  sha256: named("object_sha256", text()),
 });
 
 /** `pending` while its blocks arrive; `expired` once its bytes are deleted. */
@@ -38,11 +38,7 @@ const artifacts = defineTable("forge_action_artifacts", {
 export type ActionArtifact = RecordOf<typeof artifacts>;
 
 /** A block of a pending artifact. */
-export interface ArtifactBlock {
-  readonly blockId: string;
-  readonly size: number;
-  readonly sha256: string;
-}
+export type ArtifactBlock = Pick<RecordOf<typeof blocks>, "blockId" | "size" | "sha256">;
 
 /** Adds a pending artifact. */
 export async function insertArtifact(
@@ -175,7 +171,7 @@ export async function putBlock(
 ): Promise<void> {
   await blocks.upsert(
     tx,
-    { artifactId, blockId, size, objectSha256: sha256 },
+    { artifactId, blockId, size, sha256 },
     "ON CONFLICT (artifact_id, block_id) DO UPDATE SET size = excluded.size, object_sha256 = excluded.object_sha256",
   );
 }
@@ -197,17 +193,9 @@ export async function countBlocks(
 
 /** Lists the blocks of a pending artifact: those that a block list named in its order, all in order of arrival without one. */
 export async function listBlocks(db: Queries, artifactId: ArtifactId): Promise<ArtifactBlock[]> {
-  const rows = await db.all<BlockRow>(
-    `SELECT block_id, position, size, object_sha256 FROM forge_action_artifact_blocks
-     WHERE artifact_id = ? ORDER BY position, id`,
-    artifactId,
-  );
-  const ordered = rows.filter(({ position }) => position !== null);
-  return (ordered.length > 0 ? ordered : rows).map((row) => ({
-    blockId: row.block_id,
-    size: row.size,
-    sha256: row.object_sha256,
-  }));
+  const stored = await blocks.list(db, { artifactId }, { order: "position, id" });
+  const ordered = stored.filter(({ position }) => position !== undefined);
+  return ordered.length > 0 ? ordered : stored;
 }
 
 /** Puts blocks in the order of a block list. Returns the first id that no block has, and changes nothing then. */
@@ -216,22 +204,12 @@ export async function orderBlocks(
   artifactId: ArtifactId,
   blockIds: readonly string[],
 ): Promise<string | undefined> {
-  const rows = await tx.all<BlockRow>(
-    `SELECT block_id, position, size, object_sha256 FROM forge_action_artifact_blocks WHERE artifact_id = ?`,
-    artifactId,
-  );
-  const storedIds = new Set(rows.map(({ block_id: id }) => id));
+  const stored = await blocks.list(tx, { artifactId });
+  const storedIds = new Set(stored.map(({ blockId }) => blockId));
   const missing = blockIds.find((id) => !storedIds.has(id));
   if (missing !== undefined) return missing;
   await blocks.update(tx, { artifactId }, { position: undefined });
   for (const [position, id] of blockIds.entries())
     await blocks.update(tx, { artifactId, blockId: id }, { position });
   return undefined;
-}
-
-interface BlockRow {
-  block_id: string;
-  position: number | null;
-  size: number;
-  object_sha256: string;
 }

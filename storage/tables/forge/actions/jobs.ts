@@ -87,31 +87,8 @@ export type NewActionJob = Omit<
   | "completedAt"
 >;
 
-export async function insertJob(tx: Transaction, job: NewActionJob): Promise<ActionJob> {
-  const row = await jobs.readOne(
-    tx,
-    `INSERT INTO forge_action_jobs (run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels,
-       payload, fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${jobs.columns}`,
-    job.runId,
-    job.repositoryId,
-    job.attempt,
-    job.parentJobId ?? null,
-    job.key,
-    job.name,
-    job.status,
-    Number(job.isExpanded),
-    JSON.stringify(job.labels),
-    job.payload,
-    Number(job.failFast),
-    job.maxParallel,
-    job.timeoutMinutes,
-    Number(job.continueOnError),
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the job returned no row");
-  return row;
-}
+export const insertJob = (tx: Transaction, job: NewActionJob): Promise<ActionJob> =>
+  jobs.insert(tx, { ...job, outputs: {} });
 
 export type ActionJobChanges = Partial<
   Omit<ActionJob, "id" | "runId" | "repositoryId" | "attempt" | "parentJobId" | "key" | "createdAt">

@@ -1,11 +1,11 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { UserId, IssueId, CommentId, RepositoryId } from "../ids.ts";
-import { generated, id, initial, nowUnlessGiven, optional, text } from "../../columns.ts";
+import { generated, id, initial, nowUnlessGiven, optional, text, unread } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 import { issues } from "./issues.ts";
 
-const comments = defineTable("forge_issue_comments", {
+export const comments = defineTable("forge_issue_comments", {
   id: generated(id<CommentId>()),
   issueId: id<IssueId>(),
   /** Undefined once the account is deleted. */
@@ -15,6 +15,13 @@ const comments = defineTable("forge_issue_comments", {
   originalAuthor: initial("", text()),
   createdAt: nowUnlessGiven(),
   updatedAt: nowUnlessGiven(),
+  /** `comment`, `code` for one on a line, or the kind of an event of the timeline, which have further columns. */
+  kind: unread(initial("comment", text())),
+  /** JSON with the facts of an event; empty for comments. */
+  details: unread(initial("", text())),
+  /** The issue, and the comment on it, that names this one. */
+  refIssueId: unread(optional(id<IssueId>())),
+  refCommentId: unread(optional(id<CommentId>())),
 });
 /** A comment on an issue. Times are epoch milliseconds. */
 export type ForgeComment = RecordOf<typeof comments>;
@@ -43,19 +50,11 @@ export async function insertImportedComment(
 }
 
 /** Updates the text of a comment. Returns undefined when it does not exist. */
-export async function updateComment(
+export const updateComment = (
   tx: Transaction,
   id: CommentId,
   body: string,
-): Promise<ForgeComment | undefined> {
-  return comments.readOne(
-    tx,
-    `UPDATE forge_issue_comments SET body = ?, updated_at = ? WHERE id = ? RETURNING ${comments.columns}`,
-    body,
-    tx.now,
-    id,
-  );
-}
+): Promise<ForgeComment | undefined> => comments.change(tx, { id }, { body, updatedAt: tx.now });
 
 /** Deletes a comment and updates the count of the issue. Idempotent. */
 export async function deleteComment(tx: Transaction, { id, issueId }: ForgeComment): Promise<void> {

@@ -11,6 +11,7 @@ import {
   id,
   initial,
   integer,
+  now,
   nowUnlessGiven,
   optional,
   text,
@@ -236,20 +237,25 @@ export async function findIssueOfComment(
   );
 }
 
+const mentions = defineTable("forge_issue_mentions", {
+  issueId: id<IssueId>(),
+  userId: id<UserId>(),
+});
+
 /** Records that an issue mentions these users. */
 export async function insertMentions(
   tx: Transaction,
   issueId: IssueId,
   userIds: readonly UserId[],
 ): Promise<void> {
-  for (const userId of userIds)
-    await tx.run(
-      `INSERT INTO forge_issue_mentions (issue_id, user_id) VALUES (?, ?)
-       ON CONFLICT (issue_id, user_id) DO NOTHING`,
-      issueId,
-      userId,
-    );
+  const conflict = "ON CONFLICT (issue_id, user_id) DO NOTHING";
+  for (const userId of userIds) await mentions.upsert(tx, { issueId, userId }, conflict);
 }
+
+const assignees = defineTable("forge_issue_assignees", {
+  issueId: id<IssueId>(),
+  userId: id<UserId>(),
+});
 
 /** Replaces the assignees of an issue. */
 export async function replaceAssignees(
@@ -257,23 +263,22 @@ export async function replaceAssignees(
   issueId: IssueId,
   userIds: readonly UserId[],
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_issue_assignees WHERE issue_id = ?", issueId);
-  for (const userId of new Set(userIds))
-    await tx.run(
-      "INSERT INTO forge_issue_assignees (issue_id, user_id) VALUES (?, ?)",
-      issueId,
-      userId,
-    );
+  await assignees.delete(tx, { issueId });
+  for (const userId of new Set(userIds)) await assignees.insert(tx, { issueId, userId });
 }
 
 /** Returns the ids of an issue's assignees, sorted. */
 export async function listAssignees(db: Queries, issueId: IssueId): Promise<UserId[]> {
-  const rows = await db.all<{ id: UserId }>(
-    "SELECT user_id AS id FROM forge_issue_assignees WHERE issue_id = ? ORDER BY user_id",
-    issueId,
-  );
-  return rows.map(({ id }) => id);
+  const rows = await assignees.list(db, { issueId }, { order: "user_id" });
+  return rows.map(({ userId }) => userId);
 }
+
+const subscriptions = defineTable("forge_issue_subscriptions", {
+  issueId: id<IssueId>(),
+  userId: id<UserId>(),
+  isSubscribed: flag(),
+  createdAt: now(),
+});
 
 /** Subscribes a user to an issue or unsubscribes the user. Returns whether that changed anything. */
 export async function setSubscription(
@@ -282,16 +287,13 @@ export async function setSubscription(
   userId: UserId,
   isSubscribed: boolean,
 ): Promise<boolean> {
-  const row = await tx.get(
-    `INSERT INTO forge_issue_subscriptions (issue_id, user_id, is_subscribed, created_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (issue_id, user_id) DO UPDATE SET is_subscribed = excluded.is_subscribed, created_at = excluded.created_at
-     WHERE forge_issue_subscriptions.is_subscribed <> excluded.is_subscribed RETURNING issue_id`,
-    issueId,
-    userId,
-    Number(isSubscribed),
-    tx.now,
+  const changed = await subscriptions.upsert(
+    tx,
+    { issueId, userId, isSubscribed },
+    `ON CONFLICT (issue_id, user_id) DO UPDATE SET is_subscribed = excluded.is_subscribed, created_at = excluded.created_at
+     WHERE forge_issue_subscriptions.is_subscribed <> excluded.is_subscribed`,
   );
-  return row !== undefined;
+  return changed !== undefined;
 }
 
 /** Returns the explicit subscriptions to an issue by user id; false for users who unsubscribed. */
@@ -299,11 +301,8 @@ export async function listSubscriptions(
   db: Queries,
   issueId: IssueId,
 ): Promise<ReadonlyMap<UserId, boolean>> {
-  const rows = await db.all<{ id: UserId; is_subscribed: number }>(
-    "SELECT user_id AS id, is_subscribed FROM forge_issue_subscriptions WHERE issue_id = ? ORDER BY user_id",
-    issueId,
-  );
-  return new Map(rows.map((row) => [row.id, row.is_subscribed === 1]));
+  const rows = await subscriptions.list(db, { issueId }, { order: "user_id" });
+  return new Map(rows.map(({ userId, isSubscribed }) => [userId, isSubscribed]));
 }
 
 /** Returns a page of the users who subscribed to an issue and whom the reader may see, by id, and their count. */

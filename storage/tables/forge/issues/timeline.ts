@@ -3,6 +3,7 @@ import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts
 import { sql } from "../../condition.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";
 import type { UserId, IssueId, CommentId, ReviewId } from "../ids.ts";
+import { comments, type ForgeComment } from "./comments.ts";
 import { issues } from "./issues.ts";
 
 /** The kinds of entries of a timeline, by their wire names; `comment` is a comment, the others are events. */
@@ -99,21 +100,14 @@ export interface NewEvent {
   readonly details?: EventDetails;
 }
 
-/** An entry of a timeline. Times are epoch milliseconds. */
-export interface TimelineEntry {
-  readonly id: CommentId;
+/** An entry of a timeline. Times are epoch milliseconds. The body is empty but for comments and reviews. */
+export type TimelineEntry = Omit<ForgeComment, "issueId" | "originalAuthor"> & {
   readonly kind: TimelineKind;
-  /** Undefined once the account is deleted. */
-  readonly authorId: UserId | undefined;
-  /** The text of a comment or review; empty for other events. */
-  readonly body: string;
   readonly details: EventDetails;
   /** The issue, and the comment on it, that names this one. */
   readonly refIssueId: IssueId | undefined;
   readonly refCommentId: CommentId | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+};
 
 /** Records events of an issue, in order. */
 export async function insertEvents(
@@ -123,16 +117,13 @@ export async function insertEvents(
   events: readonly NewEvent[],
 ): Promise<void> {
   for (const { kind, details = {} } of events)
-    await tx.run(
-      `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
-       VALUES (?, ?, '', ?, ?, ?, ?)`,
+    await comments.insert(tx, {
       issueId,
       authorId,
+      body: "",
       kind,
-      JSON.stringify(details),
-      tx.now,
-      tx.now,
-    );
+      details: JSON.stringify(details),
+    });
 }
 
 /** Records once that a text names an issue; if it is recorded already, it gets the action. */
@@ -148,27 +139,22 @@ export async function insertReference(
     readonly action: ReferenceAction;
   },
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_issue_comments
-       (issue_id, author_id, body, kind, details, ref_issue_id, ref_comment_id, created_at, updated_at)
-     VALUES (?, ?, '', ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (issue_id, ref_issue_id, COALESCE(ref_comment_id, 0)) WHERE ref_issue_id IS NOT NULL
+  const { action, ...row } = reference;
+  await comments.upsert(
+    tx,
+    { ...row, body: "", details: JSON.stringify({ refAction: action } satisfies EventDetails) },
+    `ON CONFLICT (issue_id, ref_issue_id, COALESCE(ref_comment_id, 0)) WHERE ref_issue_id IS NOT NULL
      DO UPDATE SET details = excluded.details`,
-    reference.issueId,
-    reference.authorId,
-    reference.kind,
-    JSON.stringify({ refAction: reference.action } satisfies EventDetails),
-    reference.refIssueId,
-    reference.refCommentId ?? null,
-    tx.now,
-    tx.now,
   );
 }
 
 /** Records that a review was submitted or dismissed, with its text. Returns the id of the entry. */
 export async function insertReviewEntry(
   tx: Transaction,
-  entry: {
+  {
+    reviewId,
+    ...entry
+  }: {
     readonly issueId: IssueId;
     readonly authorId: UserId;
     readonly kind: "review" | "dismiss_review";
@@ -176,69 +162,36 @@ export async function insertReviewEntry(
     readonly reviewId: ReviewId;
   },
 ): Promise<CommentId> {
-  const row = await tx.get<{ id: CommentId }>(
-    `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    entry.issueId,
-    entry.authorId,
-    entry.body,
-    entry.kind,
-    JSON.stringify({ reviewId: entry.reviewId } satisfies EventDetails),
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the entry of a timeline did not come back");
+  const details = JSON.stringify({ reviewId } satisfies EventDetails);
+  const { id } = await comments.insert(tx, { ...entry, details });
   // A review counts as a comment, as in the reference.
   const commentCount = entry.kind === "review" ? sql`comment_count + 1` : sql`comment_count`;
   await issues.update(tx, { id: entry.issueId }, { commentCount, updatedAt: tx.now });
-  return row.id;
+  return id;
 }
 
 /** Records a review of another server with its times. Returns the id of the entry. */
 export async function insertImportedReviewEntry(
   tx: Transaction,
-  entry: {
-    readonly issueId: IssueId;
-    readonly reviewId: ReviewId;
-    readonly authorId: UserId;
-    readonly originalAuthor: string;
-    readonly body: string;
-    readonly createdAt: number;
-    readonly updatedAt: number;
-  },
+  { reviewId, ...entry }: Omit<ForgeComment, "id"> & { readonly reviewId: ReviewId },
 ): Promise<CommentId> {
-  const row = await tx.get<{ id: CommentId }>(
-    `INSERT INTO forge_issue_comments
-       (issue_id, author_id, body, kind, details, original_author, created_at, updated_at)
-     VALUES (?, ?, ?, 'review', ?, ?, ?, ?) RETURNING id`,
-    entry.issueId,
-    entry.authorId,
-    entry.body,
-    JSON.stringify({ reviewId: entry.reviewId } satisfies EventDetails),
-    entry.originalAuthor,
-    entry.createdAt,
-    entry.updatedAt,
-  );
-  if (row === undefined) throw new Error("the entry of a timeline did not come back");
+  const details = JSON.stringify({ reviewId } satisfies EventDetails);
+  const { id } = await comments.insert(tx, { ...entry, kind: "review", details });
   await issues.update(tx, { id: entry.issueId }, { commentCount: sql`comment_count + 1` });
-  return row.id;
+  return id;
 }
 
 /** Returns whether an issue has an event of this kind that a commit caused. */
-export async function hasCommitEvent(
+export const hasCommitEvent = (
   db: Queries,
   issueId: IssueId,
   kind: TimelineKind,
   commitId: string,
-): Promise<boolean> {
-  const row = await db.get<{ id: CommentId }>(
-    `SELECT id FROM forge_issue_comments WHERE issue_id = ? AND kind = ? AND details LIKE ? LIMIT 1`,
-    issueId,
-    kind,
-    `%"commitId":"${commitId}"%`,
+): Promise<boolean> =>
+  comments.exists(
+    db,
+    sql`issue_id = ${issueId} AND kind = ${kind} AND details LIKE ${`%"commitId":"${commitId}"%`}`,
   );
-  return row !== undefined;
-}
 
 /** Returns whether the newest push in a timeline led from one commit to another. */
 export async function hasPushEvent(
@@ -293,7 +246,7 @@ export async function listTimeline(
     ...values,
   );
   const rows = await db.all<TimelineRow>(
-    `SELECT id, author_id, body, kind, details, ref_issue_id, ref_comment_id, created_at, updated_at
+    `SELECT ${comments.columns}, kind, details, ref_issue_id, ref_comment_id
      FROM forge_issue_comments WHERE ${where} ORDER BY created_at, id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
@@ -303,29 +256,20 @@ export async function listTimeline(
 }
 
 interface TimelineRow {
-  id: CommentId;
-  author_id: UserId | null;
-  body: string;
   kind: string;
   details: string;
   ref_issue_id: IssueId | null;
   ref_comment_id: CommentId | null;
-  created_at: number;
-  updated_at: number;
 }
 
 function toEntry(row: TimelineRow): TimelineEntry {
   const kind = timelineKinds.find((candidate) => candidate === row.kind);
   if (kind === undefined) throw new Error(`unknown kind of a timeline entry: ${row.kind}`);
   return {
-    id: row.id,
+    ...comments.read(row),
     kind,
-    authorId: row.author_id ?? undefined,
-    body: row.body,
     details: row.details === "" ? {} : eventDetails.parse(JSON.parse(row.details)),
     refIssueId: row.ref_issue_id ?? undefined,
     refCommentId: row.ref_comment_id ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   };
 }

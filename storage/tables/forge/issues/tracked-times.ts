@@ -1,7 +1,7 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ReaderScope, toReadableIssues } from "./lists.ts";
 import type { UserId, IssueId, RepositoryId, TrackedTimeId } from "../ids.ts";
-import { generated, id, integer, optional } from "../../columns.ts";
+import { generated, id, integer, now, optional } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
 const trackedTimes = defineTable("forge_tracked_times", {
@@ -16,13 +16,14 @@ const trackedTimes = defineTable("forge_tracked_times", {
 /** Time that a user worked on an issue. */
 export type TrackedTime = RecordOf<typeof trackedTimes>;
 
-/** A running stopwatch. */
-export interface Stopwatch {
-  readonly userId: UserId;
-  readonly issueId: IssueId;
+const stopwatches = defineTable("forge_stopwatches", {
+  userId: id<UserId>(),
+  issueId: id<IssueId>(),
   /** Epoch milliseconds. */
-  readonly startedAt: number;
-}
+  startedAt: now(),
+});
+/** A running stopwatch. */
+export type Stopwatch = RecordOf<typeof stopwatches>;
 
 /** Conditions of a list of times; an absent one matches every time. */
 export interface TimeFilter {
@@ -119,23 +120,13 @@ export async function insertStopwatch(
   tx: Transaction,
   { userId, issueId }: Pick<Stopwatch, "userId" | "issueId">,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_stopwatches (user_id, issue_id, started_at) VALUES (?, ?, ?)",
-    userId,
-    issueId,
-    tx.now,
-  );
+  await stopwatches.insert(tx, { userId, issueId });
 }
 
 export async function deleteStopwatch(tx: Transaction, userId: UserId): Promise<void> {
-  await tx.run("DELETE FROM forge_stopwatches WHERE user_id = ?", userId);
+  await stopwatches.delete(tx, { userId });
 }
 
 /** Returns the running stopwatch of a user. */
-export async function findStopwatch(db: Queries, userId: UserId): Promise<Stopwatch | undefined> {
-  const row = await db.get<{ user_id: UserId; issue_id: IssueId; started_at: number }>(
-    "SELECT user_id, issue_id, started_at FROM forge_stopwatches WHERE user_id = ?",
-    userId,
-  );
-  return row && { userId: row.user_id, issueId: row.issue_id, startedAt: row.started_at };
-}
+export const findStopwatch = (db: Queries, userId: UserId): Promise<Stopwatch | undefined> =>
+  stopwatches.find(db, { userId });

@@ -4,7 +4,7 @@ import { generated, id, integer, json, now, optional, text, unread } from "../..
 import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import type { ContainerManifestId, PackageId, PackageVersionId, UserId } from "../ids.ts";
-import type { ListedPackageVersion } from "./packages.ts";
+import { type ListedPackageVersion, versions } from "./packages.ts";
 
 const textsSchema = z.record(z.string(), z.string());
 
@@ -162,38 +162,20 @@ export async function renewVersion(
   versionId: PackageVersionId,
   creatorId: UserId,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_package_versions SET creator_id = ?, created_at = ? WHERE id = ?",
-    creatorId,
-    tx.now,
-    versionId,
-  );
+  await versions.update(tx, { id: versionId }, { creatorId, createdAt: tx.now });
 }
 
 /** Returns the versions of a manifest: its tags, or its digest. */
-export async function listVersionsOfManifest(
+export const listVersionsOfManifest = (
   db: Queries,
   manifestId: ContainerManifestId,
-): Promise<ListedPackageVersion[]> {
-  const rows = await db.all<{
-    id: PackageVersionId;
-    package_id: PackageId;
-    creator_id: UserId | null;
-    version: string;
-    created_at: number;
-  }>(
-    `SELECT v.id, v.package_id, v.creator_id, v.version, v.created_at FROM forge_container_versions l
-     JOIN forge_package_versions v ON v.id = l.version_id WHERE l.manifest_id = ? ORDER BY v.version`,
-    manifestId,
+): Promise<ListedPackageVersion[]> =>
+  versions.as("v").list(
+    db,
+    sql`forge_container_versions l JOIN forge_package_versions v ON v.id = l.version_id
+      WHERE l.manifest_id = ${manifestId}`,
+    { order: "v.version" },
   );
-  return rows.map((row) => ({
-    id: row.id,
-    packageId: row.package_id,
-    creatorId: row.creator_id ?? undefined,
-    version: row.version,
-    createdAt: row.created_at,
-  }));
-}
 
 /** Returns the tags of an image after one of them, in the order of their bytes. */
 export async function listContainerTags(

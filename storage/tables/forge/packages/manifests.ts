@@ -1,5 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { PackageId, PackageVersionId } from "../ids.ts";
+import { versions } from "./packages.ts";
 
 /** The metadata of a version, and its forms. A version from before these were stored has only its metadata. */
 export interface StoredManifest {
@@ -26,15 +27,8 @@ export async function setManifest(
   { manifestLength, abbreviated, summary }: ManifestForms,
   metadata?: string,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE forge_package_versions SET manifest_length = ?, abbreviated = ?, summary = ?, metadata = COALESCE(?, metadata)
-     WHERE id = ?`,
-    manifestLength,
-    abbreviated,
-    summary,
-    metadata ?? null,
-    id,
-  );
+  const forms = { manifestLength, abbreviated, summary };
+  await versions.update(tx, { id }, metadata === undefined ? forms : { ...forms, metadata });
 }
 
 /** Counts the versions of a package and the characters of all of their manifests. */

@@ -23,21 +23,30 @@ export const packages = defineTable("forge_packages", {
 /** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
 export type ForgePackage = RecordOf<typeof packages>;
 
-/** One version of a package. */
-export interface ForgePackageVersion {
-  readonly id: PackageVersionId;
-  readonly packageId: PackageId;
+export const versions = defineTable("forge_package_versions", {
+  id: id<PackageVersionId>(),
+  packageId: id<PackageId>(),
+  /** The package's. */
+  type: unread(text()),
   /** Undefined once the account is deleted. */
-  readonly creatorId: UserId | undefined;
+  creatorId: optional(id<UserId>()),
   /** As published; unique in its package when case is ignored, which the tags of containers do not. */
-  readonly version: string;
-  /** JSON with the type's own metadata of a version. */
-  readonly metadata: string;
-  readonly createdAt: number;
-}
+  version: text(),
+  lowerVersion: unread(text()),
+  /** JSON with the type's own metadata of a version, which may be large. */
+  metadata: unread(text()),
+  createdAt: now(),
+  /** Characters of the manifest in the metadata. */
+  manifestLength: unread(optional(integer())),
+  /** Forms of the manifest, as JSON: the members that an installation needs, and those that a search shows. */
+  abbreviated: unread(optional(text())),
+  summary: unread(optional(text())),
+});
+/** A version of a package without its metadata. */
+export type ListedPackageVersion = RecordOf<typeof versions>;
 
-/** A version without its metadata, which may be large. */
-export type ListedPackageVersion = Omit<ForgePackageVersion, "metadata">;
+/** One version of a package. */
+export type ForgePackageVersion = ListedPackageVersion & { readonly metadata: string };
 
 const files = defineTable("forge_package_files", {
   id: generated(id<PackageFileId>()),
@@ -151,19 +160,14 @@ export async function insertVersion(
   { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
   version: { readonly version: string; readonly creatorId: UserId; readonly metadata: string },
 ): Promise<ForgePackageVersion | undefined> {
-  const row = await tx.get<VersionRow>(
-    `INSERT INTO forge_package_versions (id, package_id, type, creator_id, version, lower_version, metadata, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (package_id, lower_version) DO NOTHING RETURNING ${versionColumns}`,
-    await nextId(tx),
-    packageId,
-    type,
-    version.creatorId,
-    version.version,
-    toVersionKey(type, version.version),
-    version.metadata,
-    tx.now,
+  // The same counter numbers packages and versions.
+  const id = (await nextId(tx)) as number as PackageVersionId;
+  const added = await versions.upsert(
+    tx,
+    { ...version, id, packageId, type, lowerVersion: toVersionKey(type, version.version) },
+    "ON CONFLICT (package_id, lower_version) DO NOTHING",
   );
-  return row && toVersion(row);
+  return added && { ...added, metadata: version.metadata };
 }
 
 /** Returns a version of a package, ignoring case unless it is a container. */
@@ -172,12 +176,12 @@ export async function findVersion(
   { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
   version: string,
 ): Promise<ForgePackageVersion | undefined> {
-  const row = await db.get<VersionRow>(
-    `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
+  const row = await db.get<{ metadata: string }>(
+    `SELECT ${versions.columns}, metadata FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
     packageId,
     toVersionKey(type, version),
   );
-  return row && toVersion(row);
+  return row && { ...versions.read(row), metadata: row.metadata };
 }
 
 /** Returns what tells the versions of a package apart: the tags of containers by case too. */
@@ -186,37 +190,23 @@ export function toVersionKey(type: string, version: string): string {
 }
 
 /** Returns a version of a package without its metadata, ignoring case. */
-export async function findListedVersion(
+export const findListedVersion = (
   db: Queries,
   packageId: PackageId,
   version: string,
-): Promise<ListedPackageVersion | undefined> {
-  const row = await db.get<ListedVersionRow>(
-    `SELECT ${listedVersionColumns} FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
-    packageId,
-    version.toLowerCase(),
-  );
-  return row && toListedVersion(row);
-}
+): Promise<ListedPackageVersion | undefined> =>
+  versions.find(db, { packageId, lowerVersion: version.toLowerCase() });
 
 /** Returns all versions of a package, oldest first. */
-export async function listVersions(
-  db: Queries,
-  packageId: PackageId,
-): Promise<ListedPackageVersion[]> {
-  const rows = await db.all<ListedVersionRow>(
-    `SELECT ${listedVersionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
-    packageId,
-  );
-  return rows.map(toListedVersion);
-}
+export const listVersions = (db: Queries, packageId: PackageId): Promise<ListedPackageVersion[]> =>
+  versions.list(db, { packageId }, { order: "id" });
 
 /** Deletes a version with its files and tags, and the package with its last version. */
 export async function deleteVersion(
   tx: Transaction,
   { id, packageId }: Pick<ForgePackageVersion, "id" | "packageId">,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_package_versions WHERE id = ?", id);
+  await versions.delete(tx, { id });
   const last = await tx.get<DeletedRow>(
     `DELETE FROM forge_packages WHERE id = ?
      AND NOT EXISTS (SELECT 1 FROM forge_package_versions v WHERE v.package_id = forge_packages.id)
@@ -305,32 +295,4 @@ interface DeletedRow {
   id: PackageId;
   type: string;
   lower_name: string;
-}
-
-interface ListedVersionRow {
-  id: PackageVersionId;
-  package_id: PackageId;
-  creator_id: UserId | null;
-  version: string;
-  created_at: number;
-}
-
-interface VersionRow extends ListedVersionRow {
-  metadata: string;
-}
-
-const listedVersionColumns = "id, package_id, creator_id, version, created_at";
-const versionColumns = `${listedVersionColumns}, metadata`;
-function toVersion(row: VersionRow): ForgePackageVersion {
-  return { ...toListedVersion(row), metadata: row.metadata };
-}
-
-function toListedVersion(row: ListedVersionRow): ListedPackageVersion {
-  return {
-    id: row.id,
-    packageId: row.package_id,
-    creatorId: row.creator_id ?? undefined,
-    version: row.version,
-    createdAt: row.created_at,
-  };
 }

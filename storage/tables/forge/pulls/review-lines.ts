@@ -3,6 +3,7 @@ import { flag, id, initial, integer, joined, oneOf, optional, text } from "../..
 import { all, type Condition, sql } from "../../condition.ts";
 import { defineTable, type Page, type RecordOf } from "../../table.ts";
 import type { CommentId, IssueId, RepositoryId, ReviewId, UserId } from "../ids.ts";
+import { comments } from "../issues/comments.ts";
 import { isVisibleTo } from "./reviews.ts";
 
 /** Of the list of a review, in bytes of texts and hunks: texts are edited after they were counted, and imported reviews have many. */
@@ -79,18 +80,15 @@ export async function insertReviewLine(
     ...line
   }: NewReviewLine,
 ): Promise<ReviewLine> {
-  const comment = await tx.get<{ id: CommentId }>(
-    `INSERT INTO forge_issue_comments
-       (issue_id, author_id, body, kind, details, original_author, created_at, updated_at)
-     VALUES (?, ?, ?, 'code', '', ?, ?, ?) RETURNING id`,
+  const comment = await comments.insert(tx, {
     issueId,
-    authorId ?? null,
+    authorId,
     body,
+    kind: "code",
     originalAuthor,
     createdAt,
     updatedAt,
-  );
-  if (comment === undefined) throw new Error("the comment did not come back");
+  });
   await reviewLines.insert(tx, { ...line, commentId: comment.id });
   const added = await findReviewLine(tx, comment.id);
   if (added === undefined) throw new Error("the comment on a line did not come back");
@@ -99,7 +97,7 @@ export async function insertReviewLine(
 
 /** Deletes a comment on a line. Idempotent. */
 export async function deleteReviewLine(tx: Transaction, commentId: CommentId): Promise<void> {
-  await tx.run("DELETE FROM forge_issue_comments WHERE id = ? AND kind = 'code'", commentId);
+  await comments.delete(tx, { id: commentId, kind: "code" });
 }
 
 export function findReviewLine(db: Queries, commentId: CommentId): Promise<ReviewLine | undefined> {

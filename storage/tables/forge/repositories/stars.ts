@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { addStar } from "../accounts/user-counts.ts";
-import { type Window, defineTable } from "../../table.ts";
+import { type RecordOf, type Window, defineTable } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
@@ -14,21 +14,12 @@ const stars = defineTable("forge_stars", {
   createdAt: now(),
 });
 
-interface Star {
-  readonly repositoryId: RepositoryId;
-  readonly userId: UserId;
-}
+type Star = Pick<RecordOf<typeof stars>, "repositoryId" | "userId">;
 
 /** Adds a star. Idempotent. */
 export async function insertStar(tx: Transaction, star: Star): Promise<void> {
-  const { changes } = await tx.run(
-    `INSERT INTO forge_stars (repository_id, user_id, created_at) VALUES (?, ?, ?)
-     ON CONFLICT (repository_id, user_id) DO NOTHING`,
-    star.repositoryId,
-    star.userId,
-    tx.now,
-  );
-  if (changes > 0) await addStar(tx, star, 1);
+  const added = await stars.upsert(tx, star, "ON CONFLICT (repository_id, user_id) DO NOTHING");
+  if (added !== undefined) await addStar(tx, star, 1);
 }
 
 /** Deletes a star. Idempotent. */
