@@ -18,6 +18,17 @@ const sessions = defineTable("vault_sessions", {
 /** A session, which a sign-in begins. Times are epoch milliseconds. */
 export type VaultSession = RecordOf<typeof sessions>;
 
+const tokens = defineTable("vault_refresh_tokens", {
+  /** SHA-256 in hex. */
+  tokenHash: text(),
+  sessionId: text(),
+  /** The token that was exchanged for it. */
+  parentHash: optional(text()),
+  issuedAt: now(),
+  expiresAt: integer(),
+  revokedAt: optional(integer()),
+});
+
 /** A refresh token, identified by its SHA-256, with its session. */
 export interface RefreshToken {
   readonly tokenHash: string;
@@ -37,7 +48,7 @@ export async function insertSession(
   tokenHash: string,
 ): Promise<void> {
   await sessions.insert(tx, { ...session, lastUsedAt: tx.now });
-  await insertToken(tx, { ...session, sessionId: session.id, tokenHash, parentHash: null });
+  await tokens.insert(tx, { tokenHash, sessionId: session.id, expiresAt: session.expiresAt });
 }
 
 /** Returns a refresh token by its hash; undefined when it is unknown. */
@@ -84,13 +95,9 @@ export async function rotateRefreshToken(
     readonly ipAddress: string;
   },
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_refresh_tokens SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL",
-    tx.now,
-    token.tokenHash,
-  );
-  if (changes === 0) return false;
-  await insertToken(tx, {
+  const valid = { tokenHash: token.tokenHash, revokedAt: undefined };
+  if ((await tokens.update(tx, valid, { revokedAt: tx.now })) === 0) return false;
+  await tokens.insert(tx, {
     sessionId: token.sessionId,
     tokenHash: successor.tokenHash,
     parentHash: token.tokenHash,
@@ -166,34 +173,10 @@ export async function listLiveSessions(
 /** Shortens sessions and refresh tokens that end after `latest`, as they began by a clock that was ahead. */
 export async function shortenSessions(tx: Transaction, latest: number): Promise<void> {
   await sessions.update(tx, sql`expires_at > ${latest}`, { expiresAt: latest });
-  await tx.run(
-    "UPDATE vault_refresh_tokens SET expires_at = ? WHERE expires_at > ?",
-    latest,
-    latest,
-  );
+  await tokens.update(tx, sql`expires_at > ${latest}`, { expiresAt: latest });
 }
 
 /** Deletes the sessions that expired before `time` with their tokens. Returns how many. */
 export async function deleteSessionsExpiredBefore(db: Queries, time: number): Promise<number> {
   return sessions.delete(db, sql`expires_at < ${time}`);
-}
-
-async function insertToken(
-  tx: Transaction,
-  token: {
-    readonly tokenHash: string;
-    readonly sessionId: string;
-    readonly parentHash: string | null;
-    readonly expiresAt: number;
-  },
-): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_refresh_tokens (token_hash, session_id, parent_hash, issued_at, expires_at)
-     VALUES (?, ?, ?, ?, ?)`,
-    token.tokenHash,
-    token.sessionId,
-    token.parentHash,
-    tx.now,
-    token.expiresAt,
-  );
 }

@@ -14,6 +14,11 @@ const badges = defineTable("forge_badges", {
 /** The definition of a badge. */
 export type ForgeBadge = RecordOf<typeof badges>;
 
+const userBadges = defineTable("forge_user_badges", {
+  userId: id<UserId>(),
+  badgeId: id<BadgeId>(),
+});
+
 /** Defines a badge. Throws `conflict` when the slug is taken. */
 export async function insertBadge(
   tx: Transaction,
@@ -50,15 +55,13 @@ export async function listBadgesOfUser(db: Queries, userId: UserId): Promise<For
 
 /** Gives a person a badge. Throws `conflict` when the person has it. */
 export async function giveBadge(tx: Transaction, userId: UserId, badgeId: BadgeId): Promise<void> {
-  await tx.run("INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)", userId, badgeId);
+  await userBadges.insert(tx, { userId, badgeId });
 }
 
 /** Removes a badge from a person. Idempotent. */
 export async function takeBadge(tx: Transaction, userId: UserId, slug: string): Promise<void> {
-  await tx.run(
-    `DELETE FROM forge_user_badges WHERE user_id = ?
-     AND badge_id IN (SELECT id FROM forge_badges WHERE slug = ?)`,
-    userId,
-    slug,
+  await userBadges.delete(
+    tx,
+    sql`user_id = ${userId} AND badge_id IN (SELECT id FROM forge_badges WHERE slug = ${slug})`,
   );
 }

@@ -70,19 +70,20 @@ export async function hasDocuments(db: Queries, topicId: string): Promise<boolea
   return row !== undefined;
 }
 
+const documentTopics = defineTable("vault_document_topics", {
+  documentId: textId<DocumentId>(),
+  topicId: text(),
+});
+
 /** Gives a document a topic; returns false when it has the topic already. Counts as a change of the document. */
 export async function addDocumentTopic(
   tx: Transaction,
   documentId: DocumentId,
   topicId: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "INSERT INTO vault_document_topics (document_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-    documentId,
-    topicId,
-  );
-  if (changes > 0) await touchDocument(tx, documentId);
-  return changes > 0;
+  const added = await documentTopics.upsert(tx, { documentId, topicId }, "ON CONFLICT DO NOTHING");
+  if (added !== undefined) await touchDocument(tx, documentId);
+  return added !== undefined;
 }
 
 /** Takes a topic from a document; returns false when it does not have the topic. Counts as a change of the document. */
@@ -91,13 +92,9 @@ export async function removeDocumentTopic(
   documentId: DocumentId,
   topicId: string,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM vault_document_topics WHERE document_id = ? AND topic_id = ?",
-    documentId,
-    topicId,
-  );
-  if (changes > 0) await touchDocument(tx, documentId);
-  return changes > 0;
+  const removed = await documentTopics.delete(tx, { documentId, topicId });
+  if (removed > 0) await touchDocument(tx, documentId);
+  return removed > 0;
 }
 
 /** Replaces the topics of a document, which counts as a change of it. */
@@ -106,13 +103,9 @@ export async function setDocumentTopics(
   documentId: DocumentId,
   topicIds: readonly string[],
 ): Promise<void> {
-  await tx.run("DELETE FROM vault_document_topics WHERE document_id = ?", documentId);
+  await documentTopics.delete(tx, { documentId });
   for (const topicId of topicIds)
-    await tx.run(
-      "INSERT INTO vault_document_topics (document_id, topic_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-      documentId,
-      topicId,
-    );
+    await documentTopics.upsert(tx, { documentId, topicId }, "ON CONFLICT DO NOTHING");
   await touchDocument(tx, documentId);
 }
 
