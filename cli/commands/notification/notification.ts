@@ -5,7 +5,7 @@ import { resourceOf, shape } from "../../output/spec.ts";
 import { resultFields, runBatch } from "../../support/batch.ts";
 import { nameCommit } from "../../support/commit-threads.ts";
 import { toRepositoryName, toIssueName } from "../../support/repository.ts";
-import { threadLines, type ThreadStatusName, toStatusName } from "../../support/thread-columns.ts";
+import { threadLines, toStatusName } from "../../support/thread-columns.ts";
 import type { Entry } from "../../tree/entry.ts";
 import { listNotifications } from "./list.ts";
 import { command, type FlagValues } from "../../tree/command.ts";

@@ -19,7 +19,6 @@ import {
   trackTransfer,
   toSummary,
   toTransferOptions,
-  type TransferOptions,
   transferFlags,
 } from "./transfer.ts";
 import { commandDetails } from "../../../tree/command.ts";
