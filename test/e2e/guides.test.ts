@@ -1,137 +1,29 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findNpm } from "../support/forge/npm-client.ts";
+import {
+  type FollowedPages,
+  type Guide,
+  linesOf,
+  openPages,
+  passphrase,
+  password,
+} from "../support/followed-pages.ts";
 import { skipUnless } from "../support/skip.ts";
 
-// The lines of a shell in docs/guides are run by bash with the croft of this clone, each page in a folder of its own. The
-// first page creates the home that the others use. A line that cannot run here is in `elsewhere` of its page.
+// The guides are followed one after the other: the first one creates the home that the others use.
 
 const guides = join(import.meta.dirname, "../../docs/guides");
-const launcher = join(import.meta.dirname, "../../bin/croft.js");
-
-const password = "--password-stdin < ~/password.txt";
-const passphrase = "--passphrase-stdin < ~/passphrase.txt";
-
-/** How the lines of one page run. */
-interface Guide {
-  /** Lines that make what the page assumes. */
-  readonly before?: string;
-  /** What a person types after the line, as flags. */
-  readonly typed?: Readonly<Record<string, string>>;
-  /** Lines that are replaced. */
-  readonly instead?: Readonly<Record<string, string>>;
-  /** Lines that are left out, with the test of the same command or the reason. */
-  readonly elsewhere?: Readonly<Record<string, string>>;
-  /** Lines that end well if the page did what it says. */
-  readonly after?: string;
-}
-
 const asMira = `croft --quiet login vault --email mira@example.org ${password}`;
+const toPage = (name: string) => `docs/guides/${name}.md`;
 
-const followed = new Set<string>();
-let root: string;
-let url: string;
-
-/** Runs lines of a shell in a folder below the home of the user. */
-async function shell(folder: string, lines: string, home = "croft") {
-  const work = join(root, folder);
-  await mkdir(work, { recursive: true });
-  const child = spawn("bash", ["--norc", "-euxo", "pipefail", "-c", lines], {
-    cwd: work,
-    env: {
-      PATH: `${join(root, "bin")}:${process.env["PATH"]}`,
-      HOME: root,
-      CROFT_HOME: join(root, home),
-      CROFT_CREDENTIAL_STORE: "file",
-      CROFT_KEY_SOURCE: "file",
-      CROFT_BREACH_URL: "off",
-      CROFT_RATE_LIMITS: "off",
-      CROFT_PORT: new URL(url).port,
-      CROFT_SSH: "off",
-      NPM_CONFIG_AUDIT: "false",
-      NPM_CONFIG_UPDATE_NOTIFIER: "false",
-      NPM_CONFIG_REGISTRY: `${url}/api/packages/keeper/npm/`,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let log = "";
-  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, out, log };
-}
-
-async function ok(folder: string, lines: string, home?: string): Promise<string> {
-  const { code, out, log } = await shell(folder, lines, home);
-  expect(code, `${log.slice(-3_000)}\n${out.slice(-1_000)}`).toBe(0);
-  return out;
-}
-
-/** The lines of the blocks of a shell on a page, those of several lines as one. */
-async function linesOf(page: string): Promise<string[]> {
-  const text = await readFile(join(guides, `${page}.md`), "utf8");
-  return [...text.matchAll(/^```sh\n([^]*?)^```/gm)].flatMap(([, block = ""]) =>
-    block
-      .replaceAll("\\\n", " ")
-      .split("\n")
-      .filter((line) => line.trim() !== ""),
-  );
-}
-
-/** Runs the lines of a page. */
-async function follow(page: string, guide: Guide, home?: string): Promise<void> {
-  const { before = "", typed = {}, instead = {}, elsewhere = {}, after = "" } = guide;
-  followed.add(page);
-  const lines = await linesOf(page);
-  for (const line of [typed, instead, elsewhere].flatMap((each) => Object.keys(each)))
-    expect(lines, `${page}.md has lost a line`).toContain(line);
-  const run = lines
-    .filter((line) => !(line in elsewhere))
-    .map((line) => instead[line] ?? `${line} ${typed[line] ?? ""}`);
-  const [work, proof] = [[before, ...run].join("\n"), after].map((text) => atThisMachine(text));
-  await ok(page, work ?? "", home);
-  await ok(page, proof ?? "", home);
-}
-
-/** The lines with the addresses and folders of this test. */
-function atThisMachine(lines: string): string {
-  return lines
-    .replaceAll("/srv/", `${root}/srv/`)
-    .replaceAll("/run/secrets/", `${root}/secrets/`)
-    .replaceAll("https://forge.example.org", url)
-    .replaceAll("https://croft.example.org", url)
-    .replaceAll("127.0.0.1:7420", new URL(url).host);
-}
-
-/** An address at which nothing listens. The home keeps it when its daemon is restarted. */
-async function findFreeAddress(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `http://127.0.0.1:${port}`;
-}
+let pages: FollowedPages;
+const follow = (name: string, guide: Guide, home?: string) =>
+  pages.follow(toPage(name), guide, home);
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "croft-guides-"));
-  for (const folder of ["bin", "srv", "secrets"]) await mkdir(join(root, folder));
-  const files = {
-    "bin/croft": `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`,
-    "bin/systemctl": "#!/bin/sh\nexit 0\n",
-    "password.txt": "Correct horse battery staple 7\n",
-    "passphrase.txt": "a long passphrase of the backup\n",
-    ".gitconfig": "[user]\nname = Keeper\nemail = keeper@example.org\n",
-  };
-  for (const [name, text] of Object.entries(files))
-    await writeFile(join(root, name), text, { mode: 0o700 });
-  url = await findFreeAddress();
+  pages = await openPages();
   await follow("getting-started", {
     before: "echo 'Dear Mira' > letter.pdf",
     typed: {
@@ -155,8 +47,8 @@ croft daemon uninstall --yes`,
 }, 240_000);
 
 afterAll(async () => {
-  await shell("ci", "kill $(cat runner.pid) || true; croft daemon stop");
-  await rm(root, { recursive: true, force: true });
+  await pages.shell("ci", "kill $(cat runner.pid) || true; croft daemon stop");
+  await pages.close();
 });
 
 const limits = { timeout: 240_000 };
@@ -322,9 +214,10 @@ test("the guide of backups runs, and the home is restored", limits, () => {
 });
 
 test("every guide with lines of a shell is followed here", async () => {
-  const pages = (await readdir(guides)).map((name) => name.replace(/\.md$/, ""));
-  const withLines = await Promise.all(pages.map(async (page) => (await linesOf(page)).length > 0));
-  expect(pages.filter((page, at) => withLines[at] && !followed.has(page))).toEqual(
-    findNpm() === undefined ? ["registries"] : [],
+  const names = (await readdir(guides)).map((name) => name.replace(/\.md$/, ""));
+  const withLines = await Promise.all(
+    names.map(async (name) => (await linesOf(toPage(name))).length > 0),
   );
+  const left = names.filter((name, at) => withLines[at] && !pages.followed.has(toPage(name)));
+  expect(left).toEqual(findNpm() === undefined ? ["registries"] : []);
 });
