@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { startDavStandIn } from "../../stand-ins/dav-server.ts";
 import { davUser } from "../../support/cloud/dav-servers.ts";
@@ -76,6 +77,39 @@ test("an upload to a full storage answers 502, keeps no document, and succeeds o
   expect((await person.request("/api/documents")).json.total).toBe(0);
   proxy.faults.clear();
   expect(await upload("room")).toMatchObject({ status: 201 });
+});
+
+test("each way to send a document to a full storage answers 502, and keeps what was there", async () => {
+  const { id, sha256 } = (await upload("before")).json;
+  const bytes = "after";
+  const promise = { filename: "sent.txt", content_type: "text/plain", size_bytes: bytes.length };
+  const promised = (await person.request("/api/documents/upload-url", { json: promise })).json;
+  const { pathname } = new URL(promised.upload_url);
+  const put = { method: "PUT", body: bytes, headers: promised.headers };
+  expect((await daemon.request(pathname, put)).status).toBe(204);
+  const part = { filename: "parts.txt", size: bytes.length, fingerprint: "one" };
+  const begun = (await person.request("/api/documents/upload-sessions", { json: part })).json;
+  const session = `/api/documents/upload-sessions/${begun.upload_id}`;
+  const headers = { "Upload-Offset": "0", "Content-Type": "application/octet-stream" };
+  expect((await person.request(session, { method: "PATCH", body: bytes, headers })).status).toBe(
+    200,
+  );
+  proxy.faults.fill(0);
+  const whole = createHash("sha256").update(bytes).digest("hex");
+  const answers = [
+    await person.request(`/api/documents/${promised.document_id}/confirm`, { method: "POST" }),
+    await person.request(`${session}/complete`, { json: { sha256: whole } }),
+    await person.request(`/api/documents/${id}/content`, {
+      method: "PUT",
+      body: bytes,
+      headers: { "If-Match": `"${sha256}"`, "Content-Type": "text/plain" },
+    }),
+  ];
+  expect(answers.map(({ status, json }) => [status, json.detail])).toEqual(
+    answers.map(() => [502, "The connected storage is full."]),
+  );
+  proxy.faults.clear();
+  expect((await person.request(`/api/documents/${id}/content`)).text).toBe("before");
 });
 
 test("an upload to a storage that is away answers 503 and keeps no document", async () => {
