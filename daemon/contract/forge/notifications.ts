@@ -73,6 +73,7 @@ const listQuery = z.object({
   ...paging,
 });
 
+/** Gitea's clients may send it as a form, which is refused with 422 when it cannot be read. */
 const markQuery = z.object({
   last_read_at: trimmedQueryText,
   all: queryFlag,
@@ -113,7 +114,7 @@ export const notificationEndpoints = {
         query: markQuery,
         paging: "total",
         replies: { 205: z.array(threadShape) },
-        refuses: [400],
+        refuses: [400, 422],
       }),
       countNotifications: operation({
         as: "count",
@@ -152,6 +153,7 @@ export const notificationEndpoints = {
         summary: "Mark a notification thread as read, unread or pinned",
         query: z.object({ "to-status": targetStatus }),
         replies: { 205: threadShape },
+        refuses: [422],
       }),
     }),
   ),
@@ -181,7 +183,7 @@ export const notificationEndpoints = {
         query: markQuery,
         paging: "total",
         replies: { 205: z.array(threadShape) },
-        refuses: [400],
+        refuses: [400, 422],
       }),
     }),
   ),

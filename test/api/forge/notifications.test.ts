@@ -203,9 +203,16 @@ describe("marking", () => {
     const type = "multipart/form-data; boundary=b";
     const one = await send(`${path}/threads/${id}`, "PATCH", parts, type);
     expect([one.statusCode, await one.body.json()]).toMatchObject([205, { unread: true }]);
-    const nul = await send(path, "PUT", "to-status=%00", form);
-    expect(nul.statusCode).toBe(422);
-    await nul.body.dump();
+    const [{ repository }] = (await as(mira).get("/notifications?all=true")).json;
+    for (const [target, method] of [
+      [path, "PUT"],
+      [`${path}/threads/${id}`, "PATCH"],
+      [`/api/v1/repos/${repository.full_name}/notifications`, "PUT"],
+    ] as const) {
+      const nul = await send(target, method, "to-status=%00", form);
+      expect([target, nul.statusCode]).toEqual([target, 422]);
+      await nul.body.dump();
+    }
     const json = await send(path, "PUT", '{"to-status":"pinned"}', "application/json");
     expect([json.statusCode, await json.body.json()]).toMatchObject([205, [{ unread: false }]]);
   });
