@@ -1,3 +1,4 @@
+import { readTip } from "./ref-files.ts";
 import { type Git, GitError } from "./git.ts";
 import { readRecords } from "./records.ts";
 import { type CommitSignature, toRfc3339 } from "./signatures.ts";
@@ -69,6 +70,8 @@ export async function findCommitId(
   directory: string,
   id: string,
 ): Promise<string | undefined> {
+  const tip = readTip(directory, id);
+  if (tip !== undefined) return tip;
   try {
     const args = ["rev-parse", "--verify", "--quiet", `${id}^{commit}`];
     return (await git.run(args, { directory })).toString("utf8").trim();

@@ -1,4 +1,4 @@
-import { type Dirent } from "node:fs";
+import { type Dirent, lstatSync, realpathSync } from "node:fs";
 import { lstat, mkdir, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createPrivateFolder } from "../data-directory.ts";
@@ -141,8 +141,9 @@ export async function openRepositoryFiles({
     async locate(path: string): Promise<string | undefined> {
       const absolute = toPath(path);
       try {
-        if (!(await lstat(absolute)).isDirectory()) return undefined;
-        return (await realpath(absolute)) === absolute ? absolute : undefined;
+        // At once: every request for git objects asks, and each call by libuv's pool takes a turn of the event loop.
+        if (!lstatSync(absolute).isDirectory()) return undefined;
+        return realpathSync.native(absolute) === absolute ? absolute : undefined;
       } catch (error) {
         if (isAbsence(error)) return undefined;
         throw error;

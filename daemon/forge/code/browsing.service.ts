@@ -5,6 +5,7 @@ import { type Git, GitError } from "../../../storage/git/git.ts";
 import { countDivergence, listContributors } from "../../../storage/git/history.ts";
 import type { ReadOptions } from "../../../storage/git/objects.ts";
 import { readRecords } from "../../../storage/git/records.ts";
+import { hashRefs } from "../../../storage/git/ref-files.ts";
 import { listNewestNames, listRefs } from "../../../storage/git/ref-lists.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
 import { CODE_MATCHES_MAX, REF_NAMES_MAX } from "../../contract/forge/code/browsing.ts";
@@ -34,6 +35,8 @@ const PATHS_CACHED = 48 * 1024 * 1024;
 const CONTRIBUTORS_CACHED = 8 * 1024 * 1024;
 const CONTRIBUTOR_LENGTH = 100;
 const DIVERGENCES_CACHED = 10_000;
+/** Characters of the names in all cached lists of the newest branches and tags. */
+const NAMES_CACHED = 1024 * 1024;
 const HEADS = "refs/heads/";
 
 /** The client of a request to an opened repository. */
@@ -57,6 +60,7 @@ export function createBrowsing({
   const fileLists = cacheOf<FileNames>(PATHS_CACHED);
   const contributors = cacheOf<Awaited<ReturnType<typeof listContributors>>>(CONTRIBUTORS_CACHED);
   const divergences = cacheOf<Divergence>(DIVERGENCES_CACHED);
+  const newestNames = cacheOf<Awaited<ReturnType<typeof listNewestNames>>>(NAMES_CACHED);
   return {
     /** Refuses with `too_large` a file above `BLAMED_BYTES_MAX`, with `unprocessable` a malformed path. */
     async blame(
@@ -131,9 +135,18 @@ export function createBrowsing({
     },
 
     async refNames(request: CodeRequest) {
-      return access.read(request, (code) =>
-        listNewestNames(code.git, REF_NAMES_MAX, toOptions(code)),
-      );
+      return access.read(request, async (code) => {
+        const state = hashRefs(code.directory);
+        const key = toKey(code, state ?? "");
+        const known = state === undefined ? undefined : newestNames.get(key);
+        if (known !== undefined) return known;
+        const names = await listNewestNames(code.git, REF_NAMES_MAX, toOptions(code));
+        const length = [...names.branches, ...names.tags].join(" ").length + 1;
+        // A push may have moved a ref before git read it.
+        if (state !== undefined && hashRefs(code.directory) === state)
+          newestNames.set(key, names, length);
+        return names;
+      });
     },
 
     /** Compares the branches of a page of the list of branches with the default branch. */

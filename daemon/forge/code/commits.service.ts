@@ -64,6 +64,9 @@ interface Comparison {
 const FILES_MAX = 3_000;
 /** Number of cached counts, at most a few kilobytes each for the paths in their keys. */
 const COUNTS_CACHED = 2_000;
+/** Characters of all cached commits, each of which counts with as many as a small object takes. */
+const COMMITS_CACHED = 4 * 1024 * 1024;
+const COMMIT_LENGTH = 500;
 /** Ids in all cached pages of histories, about 100 bytes each. */
 const IDS_CACHED = 40_000;
 
@@ -82,6 +85,10 @@ export function createCommits({
   readonly access: CodeAccess;
 }) {
   const counts = createLruCache<number>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
+  const known = createLruCache<CommitObject>({
+    valueLengthMax: COMMITS_CACHED / 100,
+    lengthMax: COMMITS_CACHED,
+  });
   const pages = createLruCache<readonly string[]>({
     valueLengthMax: MAX_PAGE_SIZE + 1,
     lengthMax: IDS_CACHED,
@@ -213,6 +220,23 @@ export function createCommits({
     );
   }
 
+  /** Reads commits, and remembers them: what an id names never changes. */
+  async function readAll(
+    { owned }: OpenedCode,
+    objects: ObjectSession,
+    ids: readonly string[],
+  ): Promise<CommitObject[]> {
+    const toKey = (id: string) => `${owned.repository.id} ${id}`;
+    const found = new Map(ids.map((id) => [id, known.get(toKey(id))]));
+    const missing = [...found].flatMap(([id, commit]) => (commit === undefined ? [id] : []));
+    for (const commit of await readCommitsIn(objects, missing)) {
+      const { id, message, signature: { text, payload } = { text: "", payload: "" } } = commit;
+      found.set(id, commit);
+      known.set(toKey(id), commit, COMMIT_LENGTH + message.length + text.length + payload.length);
+    }
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
   async function toList(
     code: OpenedCode,
     objects: ObjectSession,
@@ -222,7 +246,7 @@ export function createCommits({
   ): Promise<CommitList> {
     const options = toReadOptions(code);
     const [commits, changes] = await allEnded([
-      readCommitsIn(objects, ids),
+      readAll(code, objects, ids),
       (parts.withFiles || parts.withStats) && ids.length > 0
         ? readCommitChanges(code.git, ids, { ...options, filesMax: FILES_MAX })
         : undefined,

@@ -2,6 +2,7 @@ import { type ObjectSession, withObjectSession } from "../../../storage/git/obje
 import { findDecodedEntry, findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { OwnedRepository } from "../events.ts";
 import { addDetails, type ContentsEntry, type FolderListings, SYMLINK } from "./folder-listings.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
@@ -36,6 +37,10 @@ const ALL_PARTS: ContentParts = { withContent: true, withLast: true };
  * the newest commit.
  */
 const ENTRIES_CACHED = 2_000;
+/** Bytes of all cached contents and of one, each of which counts with the memory of its place besides. */
+const CONTENTS_CACHED = 8 * 1024 * 1024;
+const CONTENT_BYTES_MAX = 64 * 1024;
+const PLACE_BYTES = 512;
 
 /** Files and folders of repositories. */
 export type Contents = ReturnType<typeof createContents>;
@@ -49,6 +54,10 @@ export function createContents({
   readonly listings: FolderListings;
 }) {
   const cached = new Map<string, Pick<ContentsEntry, "entry" | "last">>();
+  const contents = createLruCache<Buffer>({
+    valueLengthMax: CONTENT_BYTES_MAX + PLACE_BYTES,
+    lengthMax: CONTENTS_CACHED,
+  });
   return {
     async get(
       request: CodeRequest,
@@ -110,7 +119,7 @@ export function createContents({
     const readContent = async (entry: TreeEntry) => {
       const isFile = entry.type === "blob" && entry.mode !== SYMLINK;
       if (!parts.withContent || !isFile || entry.size > BLOB_BYTES_MAX) return undefined;
-      return objects.read(entry.id, BLOB_BYTES_MAX);
+      return readBlob(code, objects, entry.id);
     };
     const { commitId } = revision;
     const { content, ...found } = parts.withLast
@@ -132,6 +141,17 @@ export function createContents({
       entries: entries.map((each) => ({ ...each, content })),
       total: 1,
     };
+  }
+
+  /** Reads a blob, and remembers a small one. */
+  async function readBlob({ owned }: OpenedCode, objects: ObjectSession, id: string) {
+    const key = `${owned.repository.id} ${id}`;
+    const known = contents.get(key);
+    if (known !== undefined) return known;
+    const content = await objects.read(id, BLOB_BYTES_MAX);
+    if (content.byteLength <= CONTENT_BYTES_MAX)
+      contents.set(key, copyBytes(content), content.byteLength + PLACE_BYTES);
+    return content;
   }
 
   /** Finds the entry at a path with its last commit, and reads its content. */
@@ -184,6 +204,13 @@ export function createContents({
     const { entries, total } = await listings.list(objects, query, withLast);
     return { entries, total };
   }
+}
+
+/** Copies bytes, which are a part of git's output, into memory of their own. */
+function copyBytes(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.byteLength);
+  bytes.copy(copy);
+  return copy;
 }
 
 /** Returns the entry at a path of a commit; refuses with `not_found`. */

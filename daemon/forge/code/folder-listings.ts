@@ -1,4 +1,5 @@
 import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
+import { findCommits } from "../../../storage/git/ref-files.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { FoundCommits } from "../../../storage/git/last-commit-search.ts";
 import {
@@ -7,7 +8,7 @@ import {
   readLastCommits,
 } from "../../../storage/git/last-commits.ts";
 import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
-import { findObjects, readBeginnings, type ReadOptions } from "../../../storage/git/objects.ts";
+import { readBeginnings, type ReadOptions } from "../../../storage/git/objects.ts";
 import { readSubmodules } from "../../../storage/git/submodules.ts";
 import { listTree, type TreeEntry } from "../../../storage/git/trees.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
@@ -97,10 +98,10 @@ export function createFolderListings(git: Git) {
       { id, defaultBranch }: Pick<ForgeRepository, "id" | "defaultBranch">,
       { directory, signal }: ReadOptions,
     ): Promise<void> {
-      const name = `refs/heads/${defaultBranch}^{commit}`;
-      const [commit] = await findObjects(git, [name], { directory, signal });
-      if (commit === undefined) return;
-      const query = { repositoryId: id, commitId: commit.id, path: "", tree: commit.id };
+      const name = `refs/heads/${defaultBranch}`;
+      const [commitId] = await findCommits(git, [name], { directory, signal });
+      if (commitId === undefined) return;
+      const query = { repositoryId: id, commitId, path: "", tree: commitId };
       for (let left = SEARCHES_MAX; left > 0; left -= 1) {
         signal?.throwIfAborted();
         const { isComplete } = await withObjectSession(git, { directory, signal }, (objects) =>

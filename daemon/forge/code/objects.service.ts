@@ -1,4 +1,5 @@
-import { findObjects, type ObjectInfo, readBlob } from "../../../storage/git/objects.ts";
+import { withObjectSession } from "../../../storage/git/object-session.ts";
+import type { ObjectInfo } from "../../../storage/git/objects.ts";
 import { findLastCommitId } from "../../../storage/git/last-commits.ts";
 import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
 import { listTree, type TreeEntry } from "../../../storage/git/trees.ts";
@@ -90,26 +91,24 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
         if (!isRefName(name)) throw new AppError("unprocessable", `no valid ref or sha: ${name}`);
         const { git, directory, signal } = code;
         const options = { directory, signal };
-        const id = await getCommitId(code, name);
-        // Git spreads many notes over folders: ab/cdef…, ab/cd/ef….
-        const paths = [0, 1, 2].map(
-          (depth) =>
-            [...Array(depth).keys()].map((at) => `${id.slice(at * 2, at * 2 + 2)}/`).join("") +
-            id.slice(depth * 2),
-        );
-        const found = await findObjects(
-          git,
-          [`${NOTES}^{commit}`, ...paths.map((path) => `${NOTES}:${path}`)],
-          options,
-        );
-        const [tip, ...blobs] = found;
-        const depth = blobs.findIndex((each) => each?.type === "blob");
-        const [blob, path = ""] = [blobs[depth], paths[depth]];
-        if (tip === undefined || blob === undefined)
-          throw new AppError("not_found", `commit doesn't exist: ${name}`);
-        const last = await findLastCommitId(git, { ...options, tip: tip.id, path });
-        const text = await readBlob(git, blob.id, { ...options, bytesMax: BLOB_BYTES_MAX });
-        return { text: text.toString("utf8"), commitId: last ?? tip.id };
+        return withObjectSession(git, options, async (objects) => {
+          const id = await getCommitId(code, name, objects.find);
+          // Git spreads many notes over folders: ab/cdef…, ab/cd/ef….
+          const paths = [0, 1, 2].map(
+            (depth) =>
+              [...Array(depth).keys()].map((at) => `${id.slice(at * 2, at * 2 + 2)}/`).join("") +
+              id.slice(depth * 2),
+          );
+          const names = [`${NOTES}^{commit}`, ...paths.map((path) => `${NOTES}:${path}`)];
+          const [tip, ...blobs] = await objects.find(names);
+          const depth = blobs.findIndex((each) => each?.type === "blob");
+          const [blob, path = ""] = [blobs[depth], paths[depth]];
+          if (tip === undefined || blob === undefined)
+            throw new AppError("not_found", `commit doesn't exist: ${name}`);
+          const last = await findLastCommitId(git, { ...options, tip: tip.id, path });
+          const text = await objects.read(blob.id, BLOB_BYTES_MAX);
+          return { text: text.toString("utf8"), commitId: last ?? tip.id };
+        });
       });
     },
 
@@ -117,14 +116,13 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
       return access.read(request, async ({ git, owned, directory, signal }) => {
         if (!/^[0-9a-f]{4,64}$/i.test(id))
           throw new AppError("invalid_argument", "sha not provided");
-        const options = { directory, signal };
-        const [info] = await findObjects(git, [id], options);
-        if (info?.type !== "blob") throw notFound();
-        const content =
-          info.size > BLOB_BYTES_MAX
-            ? undefined
-            : await readBlob(git, info.id, { ...options, bytesMax: BLOB_BYTES_MAX });
-        return { owned, info, content };
+        return withObjectSession(git, { directory, signal }, async (objects) => {
+          const [info] = await objects.find([id]);
+          if (info?.type !== "blob") throw notFound();
+          const isRead = info.size <= BLOB_BYTES_MAX;
+          const content = isRead ? await objects.read(info.id, BLOB_BYTES_MAX) : undefined;
+          return { owned, info, content };
+        });
       });
     },
   };
@@ -132,13 +130,12 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
 
 /** Returns the id of a revision's tree; the name may also be the id of a tree. */
 async function getTreeId(code: OpenedCode, name: string): Promise<string> {
-  const commit = await findRevision(code, name);
-  const isId = /^[0-9a-f]{4,64}$/i.test(name);
-  const expression = commit?.commitId ?? (isId ? name : undefined);
-  if (expression !== undefined) {
-    const { directory, signal } = code;
-    const [tree] = await findObjects(code.git, [`${expression}^{tree}`], { directory, signal });
-    if (tree !== undefined) return tree.id;
-  }
-  throw new AppError("not_found", `sha not found [${name}]`);
+  const tree = await withObjectSession(code.git, code, async ({ find }) => {
+    const commit = await findRevision(code, name, find);
+    const isId = /^[0-9a-f]{4,64}$/i.test(name);
+    const expression = commit?.commitId ?? (isId ? name : undefined);
+    return expression === undefined ? undefined : (await find([`${expression}^{tree}`]))[0];
+  });
+  if (tree === undefined) throw new AppError("not_found", `sha not found [${name}]`);
+  return tree.id;
 }

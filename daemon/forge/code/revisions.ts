@@ -1,3 +1,4 @@
+import { readTip } from "../../../storage/git/ref-files.ts";
 import type { ObjectSession } from "../../../storage/git/object-session.ts";
 import { findObjects } from "../../../storage/git/objects.ts";
 import { AppError } from "../../errors.ts";
@@ -30,7 +31,10 @@ export async function findRevision(
     requestedName === "" || requestedName === "HEAD" ? "" : requestedName,
     code.owned.repository.defaultBranch,
   );
-  if (candidates.length === 0) return undefined;
+  const [first] = candidates;
+  if (first === undefined) return undefined;
+  const tip = readTip(code.directory, first.expression);
+  if (tip !== undefined) return { kind: first.kind, name: first.name, commitId: tip };
   const found = await find(candidates.map(({ expression }) => `${expression}^{commit}`));
   const index = found.findIndex((each) => each !== undefined);
   const candidate = candidates[index];

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { findCommits } from "../../../storage/git/ref-files.ts";
 import { findMergeBase } from "../../../storage/git/changed-paths.ts";
 import { countCommits } from "../../../storage/git/commits.ts";
 import { type Git, GitError } from "../../../storage/git/git.ts";
 import { mergeTrees } from "../../../storage/git/merge.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
-import { findObjects, type ReadOptions } from "../../../storage/git/objects.ts";
+import type { ReadOptions } from "../../../storage/git/objects.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
 import {
@@ -162,7 +163,7 @@ export function createPullState(deps: PullStateDeps) {
     const hasHead = headRepositoryId !== undefined && headBranch !== "" && !pull.isHeadGone;
     const headRef = `refs/heads/${headBranch}`;
     const isOwnHead = hasHead && headRepositoryId === base.id;
-    const [baseCommit = pull.baseCommit, served, own] = await findCommits(
+    const [baseCommit = pull.baseCommit, served, own] = await findTips(
       base,
       [
         `refs/heads/${pull.baseBranch}`,
@@ -172,22 +173,19 @@ export function createPullState(deps: PullStateDeps) {
       signal,
     );
     const fork = hasHead && !isOwnHead ? await findRepositoryById(db, headRepositoryId) : undefined;
-    const [ofFork] = fork === undefined ? [] : await findCommits(fork, [headRef], signal);
+    const [ofFork] = fork === undefined ? [] : await findTips(fork, [headRef], signal);
     const headCommit = own ?? ofFork ?? pull.headCommit;
     const isMoved = baseCommit !== pull.baseCommit || headCommit !== pull.headCommit;
     const current = isMoved ? await movePull(db, pull, { baseCommit, headCommit }) : pull;
     return { ...(current ?? pull), isServed: served === headCommit };
   }
 
-  function findCommits(
+  function findTips(
     repository: ForgeRepository,
     names: readonly string[],
     signal: AbortSignal,
   ): Promise<(string | undefined)[]> {
-    return runInFolder(repository, async (directory) => {
-      const commits = names.map((name) => `${name}^{commit}`);
-      return (await findObjects(git, commits, { directory, signal })).map((found) => found?.id);
-    });
+    return runInFolder(repository, (directory) => findCommits(git, names, { directory, signal }));
   }
 
   async function compute(pull: ForgePull, options: ReadOptions): Promise<ComputedPull> {

@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findMergeBase, readChangedPaths } from "../../../storage/git/changed-paths.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import { findObjects, readBlob } from "../../../storage/git/objects.ts";
+import { withObjectSession } from "../../../storage/git/object-session.ts";
 import { findTeamByName, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import {
   findUserById,
@@ -162,12 +162,13 @@ export function createRequestOwners({
 
   async function readOwnersFile(directory: string, branch: string): Promise<string> {
     const names = PLACES.map((place) => `refs/heads/${branch}:${place}`);
-    const found = await findObjects(git, names, { directory });
-    const file = found.find(
-      (object) => object?.type === "blob" && object.size > 0 && object.size <= FILE_BYTES_MAX,
-    );
-    if (file === undefined) return "";
-    return (await readBlob(git, file.id, { directory, bytesMax: FILE_BYTES_MAX })).toString("utf8");
+    return withObjectSession(git, { directory }, async (objects) => {
+      const found = await objects.find(names);
+      const file = found.find(
+        (object) => object?.type === "blob" && object.size > 0 && object.size <= FILE_BYTES_MAX,
+      );
+      return file === undefined ? "" : (await objects.read(file.id, FILE_BYTES_MAX)).toString();
+    });
   }
 
   async function readPaths(

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import { findCommits } from "../../../../storage/git/ref-files.ts";
 import { type AttributeValue, readAttributes } from "../../../../storage/git/attributes.ts";
 import { type Git, GitError } from "../../../../storage/git/git.ts";
-import { findObjects, type ReadOptions } from "../../../../storage/git/objects.ts";
+import type { ReadOptions } from "../../../../storage/git/objects.ts";
 import { listTree, type TreeEntry } from "../../../../storage/git/trees.ts";
 import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import {
@@ -76,9 +77,8 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
         await workInFolder(folders, repositoryId, async (directory, repository) => {
-          const name = `refs/heads/${repository.defaultBranch}^{commit}`;
-          const [commit] = await findObjects(git, [name], { directory, signal });
-          const commitId = commit?.id ?? "";
+          const name = `refs/heads/${repository.defaultBranch}`;
+          const [commitId = ""] = await findCommits(git, [name], { directory, signal });
           if ((await findLanguages(db, repositoryId))?.commitId === commitId) return;
           const sizes = commitId === "" ? {} : await count(directory, commitId, signal);
           const [main] = toOrder(sizes);
