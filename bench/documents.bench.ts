@@ -9,6 +9,7 @@ import {
   insertDocument,
   listDocuments,
 } from "../storage/tables/vault/documents/documents.ts";
+import { insertQuota } from "../storage/tables/vault/quotas.ts";
 import { putSearchEntry, searchEntries } from "../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../storage/tables/vault/users.ts";
 import { atMost, median, report } from "./measure.ts";
@@ -50,16 +51,17 @@ function wordOf(seed: number): string {
 }
 
 async function fill(db: SqliteDatabase): Promise<void> {
-  await db.transaction((tx) =>
-    insertVaultUser(tx, {
+  await db.transaction(async (tx) => {
+    await insertVaultUser(tx, {
       id: toAccountId("u"),
       handle: "mira",
       email: "mira@example.org",
       passwordHash: "",
       role: "user",
       passwordMustChange: false,
-    }),
-  );
+    });
+    await insertQuota(tx, toAccountId("u"), Number.MAX_SAFE_INTEGER);
+  });
   let seed = 1;
   const next = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648);
   for (let from = 0; from < DOCUMENTS; from += BATCH)

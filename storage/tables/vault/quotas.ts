@@ -8,6 +8,8 @@ const quotas = defineTable("vault_quotas", {
   userId: textId<AccountId>(),
   usedBytes: integer(),
   limitBytes: integer(),
+  /** Documents outside the trash, which triggers count. */
+  documents: integer(),
 });
 
 /** A user's usage and limit of the vault's own object storage, in bytes. */
@@ -22,7 +24,7 @@ export async function insertQuota(
   userId: AccountId,
   limitBytes: number,
 ): Promise<void> {
-  await quotas.insert(tx, { userId, usedBytes: 0, limitBytes });
+  await quotas.insert(tx, { userId, usedBytes: 0, limitBytes, documents: 0 });
 }
 
 /** A user's quota, or undefined when there is no such row. */
@@ -32,6 +34,14 @@ export async function findQuota(db: Queries, userId: AccountId): Promise<VaultQu
     userId,
   );
   return row && { usedBytes: row.used_bytes, limitBytes: row.limit_bytes };
+}
+
+/** Returns how many documents a user has outside the trash; undefined without a quota. */
+export async function findDocumentCount(
+  db: Queries,
+  userId: AccountId,
+): Promise<number | undefined> {
+  return (await quotas.find(db, { userId }))?.documents;
 }
 
 /** Returns the bytes that a user may still book, and the limit; zero without a quota. */
@@ -78,13 +88,20 @@ export async function releaseBytes(
   );
 }
 
-/** Sets every quota to the sum of the user's documents and their versions; returns the users whose booking was wrong. */
+/**
+ * Sets every quota to the sum of the user's documents and their versions, and to the number of the documents; returns the
+ * users whose booking was wrong.
+ */
 export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
   const rows = await tx.all<{ user_id: AccountId }>(
-    `UPDATE vault_quotas SET used_bytes = ${SUM_OF_DOCUMENTS} WHERE used_bytes <> ${SUM_OF_DOCUMENTS} RETURNING user_id`,
+    `UPDATE vault_quotas SET used_bytes = ${SUM_OF_DOCUMENTS}, documents = ${NUMBER_OF_DOCUMENTS}
+     WHERE used_bytes <> ${SUM_OF_DOCUMENTS} OR documents <> ${NUMBER_OF_DOCUMENTS} RETURNING user_id`,
   );
   return rows.map((row) => row.user_id);
 }
+
+const NUMBER_OF_DOCUMENTS = `(SELECT count(*) FROM vault_documents
+    WHERE vault_documents.user_id = vault_quotas.user_id AND trashed_at IS NULL)`;
 
 /** Documents with their versions; the trash does not count. */
 const SUM_OF_DOCUMENTS = `((SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents

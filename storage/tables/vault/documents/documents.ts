@@ -14,6 +14,7 @@ import {
 import { all, raw, sql, type SqlText } from "../../condition.ts";
 import { defineTable, type RecordOf, type Window } from "../../table.ts";
 import type { AccountId, ConnectionId, DocumentId } from "../ids.ts";
+import { findDocumentCount } from "../quotas.ts";
 import { isEnd, toDocumentCondition } from "../search.ts";
 import type { SearchTerm } from "../search-terms.ts";
 
@@ -152,7 +153,10 @@ export async function listDocuments(
   );
   // The end of the list tells how long it is: a search that finds little runs once.
   if (isEnd(window, page.length)) return { documents: page, total: window.offset + page.length };
-  return { documents: page, total: await documents.count(db, where) };
+  const { userId, ...conditions } = filter;
+  const isOfAll = Object.values(conditions).every((condition) => condition === undefined);
+  const total = isOfAll ? await findDocumentCount(db, userId) : undefined;
+  return { documents: page, total: total ?? (await documents.count(db, where)) };
 }
 
 /** Renames a document. Returns false when it does not exist. */
