@@ -4,6 +4,7 @@ import { createServer as createProbe, type AddressInfo, type Socket } from "node
 import { AppError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import { limitChunks, limitConnections, limitPipelining, sliceReads } from "./connection-limit.ts";
+import { startInSlices } from "./request-slices.ts";
 import type { NodeHandler } from "./server.ts";
 import type { Certificate, CertificateFiles } from "./tls.ts";
 
@@ -54,7 +55,7 @@ export async function listenAt(handler: NodeHandler, at: ListenAt) {
   const port = await freePort(at);
   const { listen } = await import("listhen");
   const responses = new WeakMap<Socket, ServerResponse>();
-  const limited = limitConnections(limitChunks(handler));
+  const limited = limitConnections(limitChunks(startInSlices(handler)));
   const noted = limitPipelining(
     (message, response) => {
       responses.set(message.socket, response);
