@@ -68,7 +68,7 @@ export interface Compared {
 export function toBaseline(sections: readonly Section[]): Baseline {
   const rows: Record<string, BaselineRow> = {};
   for (const section of sections) {
-    const name = (label: string) => `${section.bench}: ${section.title}: ${label}`;
+    const name = (label: string) => toPrefix(section) + label;
     for (const { label, measured } of section.figures)
       if (measured !== undefined && Number.isFinite(measured.value))
         rows[name(label)] = {
@@ -81,6 +81,17 @@ export function toBaseline(sections: readonly Section[]): Baseline {
   }
   return rows;
 }
+
+/** Returns the baseline with the rows of these sections in place of its own of the same sections. */
+export function mergeBaseline(baseline: Baseline, sections: readonly Section[]): Baseline {
+  const prefixes = sections.map(toPrefix);
+  const others = Object.entries(baseline).filter(
+    ([name]) => !prefixes.some((prefix) => name.startsWith(prefix)),
+  );
+  return { ...Object.fromEntries(others), ...toBaseline(sections) };
+}
+
+const toPrefix = ({ bench, title }: Section): string => `${bench}: ${title}: `;
 
 /** Returns the rows that both have, the worst change first. */
 export function compareWith(baseline: Baseline, now: Baseline): readonly Compared[] {

@@ -4,18 +4,19 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { toChart, toHtml, toMarkdown } from "./report.ts";
-import { compareWith, toBaseline, type Baseline, type Section } from "./results.ts";
+import { compareWith, mergeBaseline, toBaseline, type Baseline, type Section } from "./results.ts";
 
 // `npm run bench`: runs every benchmark, one after the other, each in its own process, and writes one report.
 
 const HELP = `Usage: npm run bench -- [name…] [options]
 
-Runs the benchmarks whose file names contain one of the names, or all, and writes one report.
+Runs the benchmarks with these names, or all, and writes one report. A part of a name stands for all names that contain it.
 Build first: npm run build -- --no-executable
 
 Options:
   --compare         compare with bench/baseline.json; a row that lost more than 20 % ends with exit code 1
-  --save            write the rows of this run into bench/baseline.json, beside those that did not run
+  --save            write the rows of this run into bench/baseline.json, in place of those of the same sections; the
+                    rows of all other sections stay, so that the benchmarks can be run one after the other
   --output FOLDER   folder of the report: report.md, report.html, chart.svg, results.json
                     (default: bench/report)
   --list            print the names
@@ -69,7 +70,7 @@ async function main(args: string[]): Promise<number> {
   console.log(
     `\nWrote ${join(options.output, "report.md")}, report.html, chart.svg and results.json.`,
   );
-  if (options.save) await saveBaseline({ ...baseline, ...rows });
+  if (options.save) await saveBaseline(mergeBaseline(baseline, sections));
   const fallen = compared.filter(({ hasFallen }) => hasFallen);
   if (options.compare) {
     console.log(
@@ -83,13 +84,14 @@ async function main(args: string[]): Promise<number> {
 
 /** Returns the files of the named benchmarks. Those that take long, `….long.ts`, run only when they are named. */
 async function listBenchmarks(requested: readonly string[]): Promise<readonly string[]> {
-  return (await readdir(import.meta.dirname))
-    .filter((name) =>
-      requested.length === 0
-        ? name.endsWith(".bench.ts")
-        : /\.(?:bench|long)\.ts$/.test(name) && requested.some((part) => name.includes(part)),
-    )
+  const all = (await readdir(import.meta.dirname))
+    .filter((file) => /\.(?:bench|long)\.ts$/.test(file))
     .toSorted();
+  if (requested.length === 0) return all.filter((file) => file.endsWith(".bench.ts"));
+  const names = new Set(all.map(nameOf));
+  return all.filter((file) =>
+    requested.some((part) => (names.has(part) ? nameOf(file) === part : file.includes(part))),
+  );
 }
 
 function nameOf(file: string): string {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { toChart, toHtml, toMarkdown } from "../../../bench/report.ts";
 import {
   compareWith,
+  mergeBaseline,
   toBaseline,
   type Figure,
   type Measured,
@@ -54,6 +55,16 @@ describe("the comparison with the baseline", () => {
     expect(toBaseline([section([seconds])])).toEqual({
       "http: Routes: copy": { ratio: 2, better: "lower" },
     });
+  });
+
+  test("a run of a part replaces the rows of its sections, and keeps those of all others", () => {
+    const others = section([ratioRow(3)], { bench: "git" });
+    const before = toBaseline([section([ratioRow(1), timeRow(20)]), others]);
+    expect(mergeBaseline(before, [section([ratioRow(2)])])).toEqual({
+      "git: Routes: ratio": { ratio: 3, better: "higher" },
+      "http: Routes: ratio": { ratio: 2, better: "higher" },
+    });
+    expect(mergeBaseline(before, [])).toEqual(before);
   });
 
   test("holds bytes and percentages against their aim, because they may be near zero", () => {
