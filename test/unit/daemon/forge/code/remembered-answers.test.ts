@@ -34,7 +34,8 @@ const signal = new AbortController().signal;
 const toOwned = (id: number) =>
   ({ repository: { id: toRepositoryId(id), defaultBranch: "main" } }) as OpenedRepository;
 const access = {
-  read: ({ opened }, work) => work({ owned: opened, git, directory, signal } as OpenedCode),
+  read: ({ opened }, work) =>
+    work({ owned: opened, git, directory, signal, caller: undefined } satisfies OpenedCode),
 } as CodeAccess;
 const toRequest = (id: number) =>
   ({ opened: toOwned(id), caller: undefined, address: "", signal }) as CodeRequest;
