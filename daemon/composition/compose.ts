@@ -130,6 +130,7 @@ export async function compose(deps: ServiceDeps) {
       await queue.stop(JOBS_GRACE_MS);
       await forge.close();
       await vault.close();
+      await repositories.close();
       await objects.close();
     },
   };

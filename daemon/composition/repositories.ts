@@ -1,4 +1,5 @@
 import { createGit, GitError } from "../../storage/git/git.ts";
+import { createGitLauncher } from "../../storage/git/git-launcher.ts";
 import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import { createRepositoryFolders } from "../forge/repositories/repository-folders.ts";
 import type { ServiceDeps } from "./services.ts";
@@ -13,7 +14,13 @@ export type OpenRepositories = Awaited<ReturnType<typeof openRepositories>>;
 export async function openRepositories(deps: ServiceDeps) {
   const { db, input, queue, log, newId } = deps;
   const directory = input.settings.repositoriesDir;
-  const git = createGit({ searchPath: process.env["PATH"] ?? "" });
+  const searchPath = process.env["PATH"] ?? "";
+  const launcher = createGitLauncher({
+    program: input.scriptProgram ?? [process.execPath],
+    searchPath,
+    onLost: (reason) => log.warn({ err: reason }, "lost the process that runs git"),
+  });
+  const git = createGit({ searchPath, launcher });
   const files = await openRepositoryFiles({ git, root: directory });
   const isAlone = db.dialect === "sqlite";
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
@@ -28,5 +35,6 @@ export async function openRepositories(deps: ServiceDeps) {
     folders,
     /** Whether no other process uses the same folder: with PostgreSQL several daemons may. */
     isAlone,
+    close: launcher.close,
   };
 }

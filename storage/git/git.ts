@@ -77,6 +77,15 @@ export interface GitRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Runs git in another process. */
+export interface GitLauncher {
+  /**
+   * Runs git as `Git.run` does; undefined when the caller must run it, because there is no such process or the run may be
+   * too large for it.
+   */
+  run(args: readonly string[], options: GitRunOptions): Promise<Buffer> | undefined;
+}
+
 export type Git = ReturnType<typeof createGit>;
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -145,8 +154,17 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "receive.denyNonFastForwards": "false",
 };
 
-/** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
-export function createGit({ searchPath }: { readonly searchPath: string }) {
+/**
+ * Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon.
+ * The launcher runs what it takes.
+ */
+export function createGit({
+  searchPath,
+  launcher,
+}: {
+  readonly searchPath: string;
+  readonly launcher?: GitLauncher;
+}) {
   const start = (
     args: readonly string[],
     {
@@ -174,6 +192,8 @@ export function createGit({ searchPath }: { readonly searchPath: string }) {
     /** Runs a git command to its end and returns its output. @throws GitError */
     async run(args: readonly string[], options: GitRunOptions): Promise<Buffer> {
       options.signal?.throwIfAborted();
+      const launched = launcher?.run(args, options);
+      if (launched !== undefined) return launched;
       const child = start(args, options);
       options.signal?.addEventListener("abort", child.stop, { once: true });
       const limit = options.outputBytesMax ?? OUTPUT_BYTES_MAX;

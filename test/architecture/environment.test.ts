@@ -11,6 +11,7 @@ const entryFiles = new Set([
   "daemon/composition/open-vault.ts",
   "daemon/composition/repositories.ts",
   "daemon/jobs/serve-process.ts",
+  "storage/git/git-launcher.process.ts",
   "cli/main.ts",
   "cli/context.ts",
   "cli/system.ts",

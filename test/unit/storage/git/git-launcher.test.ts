@@ -1,0 +1,119 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { createGit, type Git, GitError } from "../../../../storage/git/git.ts";
+import { createGitLauncher } from "../../../../storage/git/git-launcher.ts";
+
+const searchPath = process.env["PATH"] ?? "";
+/** Git runs commands of the shell only with a home. */
+const options = { directory: tmpdir(), env: { HOME: tmpdir() } };
+const { directory } = options;
+const here = createGit({ searchPath });
+
+/** A program of the shell as a command of git: `git -c alias.x=!… x`. */
+const program = (text: string) => ["-c", `alias.program=!${text}`, "program"];
+
+function openLauncher() {
+  const onLost = vi.fn<(reason: unknown) => void>();
+  const launcher = createGitLauncher({ program: [process.execPath], searchPath, onLost });
+  const git = createGit({ searchPath, launcher });
+  return { launcher, git, onLost, [Symbol.asyncDispose]: () => launcher.close() };
+}
+
+/** The parent of a git: this process, or the one that starts git for it. */
+async function parentOf(git: Git): Promise<number> {
+  return Number(await git.run(program("ps -o ppid= -p $PPID"), options));
+}
+
+/** Runs git until the process runs it. Returns the process. */
+async function untilLaunched(git: Git): Promise<number> {
+  let parent = process.pid;
+  await expect
+    .poll(async () => (parent = await parentOf(git)), { interval: 1 })
+    .not.toBe(process.pid);
+  return parent;
+}
+
+const outcome = (run: Promise<Buffer>) =>
+  run.then(
+    (output) => output.toString(),
+    (error: unknown) => (error instanceof GitError ? [error.code, error.message] : error),
+  );
+
+test("a few runs are those of the daemon itself, many those of a process, with the same results", async () => {
+  await using opened = openLauncher();
+  const { git } = opened;
+  expect(await parentOf(git)).toBe(process.pid);
+  await untilLaunched(git);
+  const reason = new Error("the client left");
+  const runs: ((each: Git) => Promise<Buffer>)[] = [
+    (each) =>
+      each.run(program("env | sort"), {
+        ...options,
+        env: { ...options.env, A: "1" },
+        config: { "x.y": "z" },
+      }),
+    (each) => each.run(["hash-object", "--stdin"], { directory, input: "a\0b" }),
+    (each) => each.run(["hash-object", "--stdin"], { directory, input: Buffer.from([1, 0, 255]) }),
+    (each) => each.run(program("exit 7"), options),
+    (each) => each.run(program("exit 7"), { ...options, accept: [7] }),
+    (each) => each.run(program("echo broken >&2; exit 3"), options),
+    (each) => each.run(program("echo long"), { ...options, outputBytesMax: 2 }),
+    (each) => each.run(program("exec sleep 60 >&- 2>&-"), { ...options, timeoutMs: 1 }),
+    (each) => each.run(["version"], { directory: join(directory, "croft-no-such-folder") }),
+    (each) =>
+      each.run(program("exec sleep 60 >&- 2>&-"), {
+        ...options,
+        signal: AbortSignal.abort(reason),
+      }),
+    (each) => {
+      const stop = new AbortController();
+      const run = each.run(program("exec sleep 60 >&- 2>&-"), { ...options, signal: stop.signal });
+      stop.abort(reason);
+      return run;
+    },
+  ];
+  for (const run of runs) expect(await outcome(run(git))).toEqual(await outcome(run(here)));
+  expect(opened.onLost).not.toHaveBeenCalled();
+});
+
+test("what may be too large for the process is run by the daemon", async () => {
+  await using opened = openLauncher();
+  await untilLaunched(opened.git);
+  const large = { ...options, outputBytesMax: 65 * 1024 * 1024 };
+  const output = await opened.git.run(program("ps -o ppid= -p $PPID"), large);
+  expect(Number(output)).toBe(process.pid);
+});
+
+test("a process that is killed fails its runs with a retry, and the next ones succeed", async () => {
+  await using opened = openLauncher();
+  const { git, onLost } = opened;
+  const first = await untilLaunched(git);
+  const run = outcome(git.run(program("kill -9 $(ps -o ppid= -p $PPID); sleep 1"), options));
+  expect(await run).toEqual(["busy", "the process that runs git ended before the run did"]);
+  expect(onLost).toHaveBeenCalledWith("SIGKILL");
+  expect(await parentOf(git)).toBe(process.pid);
+  expect(await untilLaunched(git)).not.toBe(first);
+});
+
+test("closing waits for the runs of the process and ends it", async () => {
+  const { launcher, git, onLost } = openLauncher();
+  const child = await untilLaunched(git);
+  const run = git.run(program("sleep 0.2; echo done"), options);
+  await launcher.close();
+  expect(String(await run)).toBe("done\n");
+  expect(() => process.kill(child, 0)).toThrow("ESRCH");
+  expect(await parentOf(git)).toBe(process.pid);
+  expect(onLost).not.toHaveBeenCalled();
+});
+
+test("without the program of the process, git is run by the daemon", async () => {
+  const onLost = vi.fn<(reason: unknown) => void>();
+  const absent = join(directory, "croft-no-such-program");
+  const launcher = createGitLauncher({ program: [absent], searchPath, onLost });
+  const git = createGit({ searchPath, launcher });
+  while (onLost.mock.calls.length === 0) expect(await parentOf(git)).toBe(process.pid);
+  expect(onLost.mock.calls[0]).toMatchObject([{ code: "ENOENT" }]);
+  expect(await parentOf(git)).toBe(process.pid);
+  await launcher.close();
+});
