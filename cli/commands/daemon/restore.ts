@@ -12,34 +12,26 @@ import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readSecret } from "../../support/secrets.ts";
 import { version } from "../../version.ts";
 import { ADDRESS_HELP, readBackupAddress, withByteProgress } from "./backup-address.ts";
-import { commandDetails } from "../../tree/command.ts";
+import { commandDetails, type FlagValues } from "../../tree/command.ts";
 
-export interface DaemonRestoreOptions {
-  /** The archive of a whole home, `-` for standard input; with `from` the name of a backup, or `latest`. */
-  readonly file: string | undefined;
-  /** The address of a folder of a bucket, or of a backup in it; `true` for the one of `backup_url`. */
-  readonly from: string | true | undefined;
-  /** Shows the backups in the bucket and restores nothing. */
-  readonly list: boolean;
-  /** A copy of the database alone: `latest`, a name, or a path. */
-  readonly database: string | undefined;
-  readonly withKeys: boolean;
-  readonly passphraseStdin: boolean;
-}
+const restoreFlags = {
+  "--from [address]": ADDRESS_HELP,
+  "--list": "list the backups of --from instead, and restore nothing",
+  "--database <copy>":
+    "restore the database alone: latest, the name of a copy in backups/, or its path",
+  "--with-keys": "restore the keys of the backup, which need its passphrase",
+  "--passphrase-stdin": "read the passphrase from standard input",
+} as const;
+
+/** `file` is the archive, `-` for standard input; with `--from` the name of a backup, or `latest`. */
+type RestoreLine = FlagValues<typeof restoreFlags> & { readonly file?: string };
 
 export const restoreDaemon = commandDetails({
   args: {
     "[file]":
       'a backup that "croft daemon backup" wrote, or - for standard input; with --from the name of a backup, or latest',
   },
-  flags: {
-    "--from [address]": ADDRESS_HELP,
-    "--list": "list the backups of --from instead, and restore nothing",
-    "--database <copy>":
-      "restore the database alone: latest, the name of a copy in backups/, or its path",
-    "--with-keys": "restore the keys of the backup, which need its passphrase",
-    "--passphrase-stdin": "read the passphrase from standard input",
-  },
+  flags: restoreFlags,
   output: shapeOrList(
     {
       restored: "boolean",
@@ -74,9 +66,7 @@ export const restoreDaemon = commandDetails({
   ],
   /** @throws CliError `usage` for a line of an earlier croft, which named a copy of the database without `--database` */
   async run(cli, flags) {
-    const { file, from, list = false, database, passphraseStdin = false } = flags;
-    const withKeys = flags.withKeys === true || passphraseStdin;
-    const options = { file, from, list, database, withKeys, passphraseStdin };
+    const { file, from, list = false, database } = flags;
     if (database !== undefined && (file ?? from) === undefined)
       return restoreDatabase(cli, database);
     if (database !== undefined)
@@ -96,12 +86,12 @@ export const restoreDaemon = commandDetails({
         "the address of a bucket goes to --from",
         `croft daemon restore --from '${file}'`,
       );
-    if (file === "-" && options.passphraseStdin)
+    if (file === "-" && flags.passphraseStdin === true)
       throw usageError(
         "standard input cannot be both the archive and the passphrase",
         "write the archive to a file first",
       );
-    await restoreArchive(cli, options);
+    await restoreArchive(cli, flags);
   },
 });
 
@@ -145,28 +135,30 @@ const backupColumns: readonly Column<ShownBackup>[] = [
   { header: "scheduled", cell: ({ scheduled }) => scheduled },
 ];
 
-async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): Promise<void> {
+async function restoreArchive(cli: CliContext, line: RestoreLine): Promise<void> {
+  const { withKeys = false, passphraseStdin = false } = line;
   const { readAllSettings } = await import("../../profile/settings.ts");
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
-  const { source, shown } = toSource(cli, options, settings);
+  const { source, shown } = toSource(cli, line, settings);
   if (source.kind === "file") await assertExists(source.path);
   if (cli.flags.dryRun) throw new DryRun({ restore: { file: shown, data } });
   await cli.prompts.require([
     { flag: "--yes", isMissing: !cli.flags.yes },
     {
       flag: "--passphrase-stdin",
-      isMissing: options.withKeys === true && options.passphraseStdin !== true,
+      isMissing: withKeys && !passphraseStdin,
     },
   ]);
   await cli.prompts.confirm(`Replace ${data} with the backup ${shown}?`);
-  const passphrase = options.withKeys
-    ? await readSecret(cli, {
-        fromInput: options.passphraseStdin,
-        question: "Passphrase of the backup:",
-        flag: "--passphrase-stdin",
-      })
-    : undefined;
+  const passphrase =
+    withKeys || passphraseStdin
+      ? await readSecret(cli, {
+          fromInput: passphraseStdin,
+          question: "Passphrase of the backup:",
+          flag: "--passphrase-stdin",
+        })
+      : undefined;
   const daemon = await import("../../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
@@ -251,7 +243,7 @@ type RestoreSource = Parameters<typeof restoreHome>[1]["from"];
 /** Returns the source of the archive and its name in messages. */
 function toSource(
   cli: CliContext,
-  { file, from }: DaemonRestoreOptions,
+  { file, from }: RestoreLine,
   settings: Pick<Settings, "backupUrl">,
 ): { readonly source: RestoreSource; readonly shown: string } {
   if (from !== undefined) {

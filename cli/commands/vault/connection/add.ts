@@ -9,7 +9,7 @@ import {
   readConnections,
   type WireConnection,
 } from "../../../support/connection.ts";
-import { createIfAbsent, type IfAbsentFlag, ifAbsentFlag } from "../../../support/if-absent.ts";
+import { createIfAbsent, ifAbsentFlag } from "../../../support/if-absent.ts";
 import { readSecret } from "../../../support/secrets.ts";
 import {
   askSetting,
@@ -19,31 +19,24 @@ import {
   readSecrets,
 } from "./ask-settings.ts";
 import { signInAtProvider } from "./authorize.ts";
-import { commandDetails } from "../../../tree/command.ts";
+import { commandDetails, type FlagValues } from "../../../tree/command.ts";
 
-/** The options of the command. Missing values are prompted for. */
-export interface ConnectionAddOptions extends IfAbsentFlag {
-  readonly provider?: string;
-  readonly name?: string;
-  readonly settings: Readonly<Record<string, string>>;
-  /** Names of the secret settings whose values are on standard input, separated by commas. */
-  readonly credentialFromInput?: string;
-}
+const connectionFlags = {
+  ...ifAbsentFlag,
+  "--name <name>": "a name for the connection",
+  "--setting <key=value>": {
+    help: "a setting of the provider; may be repeated",
+    parse: collectSetting,
+  },
+  "--credential-stdin <keys>": "read these secret settings from standard input, a line each",
+} as const;
 
 export const addConnection = commandDetails({
   args: {
     "[provider]":
       "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; prompted for on a terminal when absent",
   },
-  flags: {
-    ...ifAbsentFlag,
-    "--name <name>": "a name for the connection",
-    "--setting <key=value>": {
-      help: "a setting of the provider; may be repeated",
-      parse: collectSetting,
-    },
-    "--credential-stdin <keys>": "read these secret settings from standard input, a line each",
-  },
+  flags: connectionFlags,
   calls: [vault.listProviders, vault.listConnections, vault.createConnection, vault.authorize],
   output: resourceOf(vault.createConnection, 201),
   examples: [
@@ -64,24 +57,17 @@ export const addConnection = commandDetails({
    * Connects a storage. The daemon probes it before it stores the connection. On a terminal, a command without provider or
    * name starts a wizard, which prompts for every setting, and again for a wrong one.
    */
-  async run(cli, { provider, setting: settings = {}, credentialStdin, ...named }) {
-    const { ifAbsent, name = "" } = named;
-    if (ifAbsent === true && (provider === undefined || named.name === undefined))
+  async run(cli, { provider, ...flags }) {
+    const { ifAbsent, name = "" } = flags;
+    if (ifAbsent === true && (provider === undefined || flags.name === undefined))
       throw usageError("--if-absent takes PROVIDER and --name");
-    const options = {
-      ...named,
-      ...(provider === undefined ? {} : { provider }),
-      settings,
-      ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
-    };
-
     const type = provider ?? "";
     const { value } = await createIfAbsent<WireConnection>(cli, {
       ifAbsent,
       title: `the connection ${JSON.stringify(name)}`,
       find: async () =>
         (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
-      create: () => addNew(cli, options),
+      create: () => addNew(cli, provider, flags),
       // The API does not return the settings of a connection.
       settings: (existing) => [{ flag: "PROVIDER", requested: type, existing: existing.provider }],
     });
@@ -91,14 +77,15 @@ export const addConnection = commandDetails({
 
 async function addNew(
   cli: CliContext,
-  { provider: type, name, settings, credentialFromInput }: ConnectionAddOptions,
+  type: string | undefined,
+  { name, setting: settings = {}, credentialStdin }: FlagValues<typeof connectionFlags>,
 ): Promise<WireConnection> {
   const nameFlag = { flag: "--name NAME", isMissing: name === undefined };
   if (type === undefined)
     await cli.prompts.require([{ flag: "PROVIDER", isMissing: true }, nameFlag]);
   const isWizard = type === undefined || name === undefined;
   const provider = await findProvider(cli, type);
-  await cli.prompts.require([nameFlag, ...listMissing(provider, settings, credentialFromInput)]);
+  await cli.prompts.require([nameFlag, ...listMissing(provider, settings, credentialStdin)]);
   const displayName = name ?? (await cli.prompts.text("Name:", "--name", provider.title));
   if (provider.sign_in === "oauth") {
     return signInAtProvider(cli, {
@@ -111,7 +98,7 @@ async function addNew(
     provider: provider.type,
     display_name: displayName,
     settings: await readOpenSettings(cli, provider, settings, isWizard),
-    credentials: await readSecrets(cli, provider, credentialFromInput),
+    credentials: await readSecrets(cli, provider, credentialStdin),
   };
   return connect(cli, provider, body, isWizard);
 }
