@@ -8,6 +8,7 @@ import {
   createWorkflowRepository,
   type WorkflowRepository,
 } from "../../support/forge/workflow-repository.ts";
+import { withOneDaemon } from "../../support/skip.ts";
 import { startSmtpServer } from "../../support/smtp-server.ts";
 
 let smtp: Awaited<ReturnType<typeof startSmtpServer>>;
@@ -155,53 +156,56 @@ describe("the user who started a run", () => {
   });
 });
 
-test("a queued mail is not sent to a user who has lost access or has left the team", async () => {
-  const release = Promise.withResolvers<void>();
-  const held: string[] = [];
-  await using slow = await startHeldServer(release.promise, (to) => held.push(to));
-  await using busy = await startTestDaemon({
-    env: { CROFT_RATE_LIMITS: "off", CROFT_SMTP_URL: slow.url },
-  });
-  const someone = createForgePeople(() => busy);
-  await using busyGit = await createGitClient();
-  const [owner, helper] = [await someone.newUser(), await someone.newUser()];
-  const welcome = (name: string) =>
-    someone.api("POST", "/admin/users", {
-      username: name,
-      email: `${name}@example.org`,
-      password: "a-Long-passw0rd!",
-      send_notify: true,
+withOneDaemon(
+  "a queued mail is not sent to a user who has lost access or has left the team",
+  async () => {
+    const release = Promise.withResolvers<void>();
+    const held: string[] = [];
+    await using slow = await startHeldServer(release.promise, (to) => held.push(to));
+    await using busy = await startTestDaemon({
+      env: { CROFT_RATE_LIMITS: "off", CROFT_SMTP_URL: slow.url },
     });
-  const around = { daemon: busy, people: someone, git: busyGit };
-  const repository = createWorkflowRepository(around, owner, "held");
-  await repository.create();
-  await someone.by(owner, "PATCH", `/repos/${owner}/held`, { private: true });
-  const asCollaborator = `/repos/${owner}/held/collaborators/${helper}`;
-  await someone.by(owner, "PUT", asCollaborator, { permission: "write" });
-  await repository.push({ "ci.yml": workflow("held") });
-  await repository.waitForRuns(1);
-  await repository.work("SUCCESS");
-  // Two mails are sent at a time: with these in progress, the next one waits. The first is that to the new collaborator.
-  await welcome("first");
-  await vi.waitUntil(() => held.length === 2, { timeout: 60_000 });
-  const path = `${repository.api}/workflows/ci.yml/dispatches`;
-  expect((await someone.by(helper, "POST", path, { ref: "main" })).status).toBe(204);
-  await repository.work("FAILURE");
-  await someone.by(owner, "DELETE", asCollaborator);
-  const guest = await someone.newUser();
-  await someone.by(owner, "POST", "/orgs", { username: "guild" });
-  const { json: team } = await someone.by(owner, "POST", "/orgs/guild/teams", {
-    ...{ name: "makers", permission: "read", units: ["repo.code"] },
-  });
-  for (const method of ["PUT", "DELETE"])
-    expect((await someone.by(owner, method, `/teams/${team.id}/members/${guest}`)).status).toBe(
-      204,
-    );
-  await welcome("last");
-  release.resolve();
-  await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 60_000 });
-  expect(held.toSorted()).toEqual(["first", "last", helper].map((name) => `${name}@example.org`));
-});
+    const someone = createForgePeople(() => busy);
+    await using busyGit = await createGitClient();
+    const [owner, helper] = [await someone.newUser(), await someone.newUser()];
+    const welcome = (name: string) =>
+      someone.api("POST", "/admin/users", {
+        username: name,
+        email: `${name}@example.org`,
+        password: "a-Long-passw0rd!",
+        send_notify: true,
+      });
+    const around = { daemon: busy, people: someone, git: busyGit };
+    const repository = createWorkflowRepository(around, owner, "held");
+    await repository.create();
+    await someone.by(owner, "PATCH", `/repos/${owner}/held`, { private: true });
+    const asCollaborator = `/repos/${owner}/held/collaborators/${helper}`;
+    await someone.by(owner, "PUT", asCollaborator, { permission: "write" });
+    await repository.push({ "ci.yml": workflow("held") });
+    await repository.waitForRuns(1);
+    await repository.work("SUCCESS");
+    // A daemon sends two mails at a time: with these in progress, the next one waits. The first is that to the new collaborator.
+    await welcome("first");
+    await vi.waitUntil(() => held.length === 2, { timeout: 60_000 });
+    const path = `${repository.api}/workflows/ci.yml/dispatches`;
+    expect((await someone.by(helper, "POST", path, { ref: "main" })).status).toBe(204);
+    await repository.work("FAILURE");
+    await someone.by(owner, "DELETE", asCollaborator);
+    const guest = await someone.newUser();
+    await someone.by(owner, "POST", "/orgs", { username: "guild" });
+    const { json: team } = await someone.by(owner, "POST", "/orgs/guild/teams", {
+      ...{ name: "makers", permission: "read", units: ["repo.code"] },
+    });
+    for (const method of ["PUT", "DELETE"])
+      expect((await someone.by(owner, method, `/teams/${team.id}/members/${guest}`)).status).toBe(
+        204,
+      );
+    await welcome("last");
+    release.resolve();
+    await vi.waitUntil(() => held.includes("last@example.org"), { timeout: 60_000 });
+    expect(held.toSorted()).toEqual(["first", "last", helper].map((name) => `${name}@example.org`));
+  },
+);
 
 /** An SMTP server that answers mails after `until`. */
 async function startHeldServer(until: Promise<void>, onMail: (to: string) => void) {
