@@ -19,7 +19,7 @@ export interface NewFiles {
   readonly fill?: (directory: string) => Promise<void>;
 }
 
-/** Result of a move: `missing`: the source does not exist; `taken`: the target exists. */
+/** Result of a move: `missing`: the source, or the folder of the target, does not exist; `taken`: the target exists. */
 export type PlaceOutcome = "placed" | "missing" | "taken";
 
 /**
@@ -44,6 +44,11 @@ export async function openRepositoryFiles({
   await createPrivateFolder(join(configuredRoot, ASIDE));
   const root = await realpath(configuredRoot);
   const toPath = (path: string) => join(root, path);
+  const move = async (path: string, target: string): Promise<void> => {
+    await rename(toPath(path), toPath(target));
+    await syncFolder(dirname(toPath(target)));
+    await syncFolder(dirname(toPath(path)));
+  };
 
   const files = {
     /** Creates a repository in a staging folder, complete and synced; returns its path and size. @throws GitError */
@@ -91,14 +96,30 @@ export async function openRepositoryFiles({
       const isLate = async () => (await files.locate(path)) === undefined;
       if (await files.exists(target)) return (await isLate()) ? "missing" : "taken";
       try {
-        await rename(toPath(path), toPath(target));
+        await move(path, target);
       } catch (error) {
         if (isOccupied(error)) return "taken";
         if (codeOf(error) === "ENOENT" && (await isLate())) return "missing";
         throw error;
       }
-      await syncFolder(dirname(toPath(target)));
-      await syncFolder(dirname(toPath(path)));
+      return "placed";
+    },
+
+    /**
+     * Moves a folder into one that exists, under the name `name`. `missing` when that folder does not exist, as when another
+     * process has moved it: it is not created again.
+     */
+    async placeIn(path: string, folder: string, name: string): Promise<PlaceOutcome> {
+      if ((await files.locate(folder)) === undefined) return "missing";
+      const target = `${folder}/${name}`;
+      if (await files.exists(target)) return "taken";
+      try {
+        await move(path, target);
+      } catch (error) {
+        if (isOccupied(error)) return "taken";
+        if (codeOf(error) === "ENOENT") return "missing";
+        throw error;
+      }
       return "placed";
     },
 

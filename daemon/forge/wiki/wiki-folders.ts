@@ -9,7 +9,7 @@ import {
   WIKI_FOLDER,
   writeHead,
 } from "../../../storage/git/refs.ts";
-import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
+import type { PlaceOutcome, RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import { isMissing } from "../../../storage/system-errors.ts";
 import { countRecordedPushes } from "../../../storage/tables/forge/repositories/pushes.ts";
 import {
@@ -23,6 +23,8 @@ import type { RepositoryFolders } from "../repositories/repository-folders.ts";
 
 /** The branch of a new wiki, as Gitea names it. */
 const NEW_BRANCH = "main";
+/** How often a new wiki is placed while other daemons move its repository. */
+const ATTEMPTS_MAX = 3;
 
 export interface WikiFoldersDeps {
   readonly db: Database;
@@ -51,14 +53,7 @@ export function createWikiFolders({ db, git, files, folders, newId }: WikiFolder
         objectFormat,
         defaultBranch: NEW_BRANCH,
       });
-      // Its repository must not move meanwhile.
-      const outcome = await folders.moves.withLock(async () => {
-        const current = await findRepositoryById(db, repository.id);
-        if (current === undefined || (await files.locate(current.path)) === undefined)
-          return "missing";
-        return files.place(path, `${current.path}/${WIKI_FOLDER}`);
-      });
-      if (outcome !== "placed") await files.undo(path);
+      const outcome = await place(path, repository).finally(() => files.undo(path));
       if (outcome === "missing") throw notFound();
     },
 
@@ -77,6 +72,20 @@ export function createWikiFolders({ db, git, files, folders, newId }: WikiFolder
       });
     },
   };
+
+  /** Moves a new wiki into the folder of its repository, which another daemon may move meanwhile. */
+  async function place(path: string, repository: ForgeRepository): Promise<PlaceOutcome> {
+    let outcome: PlaceOutcome = "missing";
+    for (let attempt = 0; outcome === "missing" && attempt < ATTEMPTS_MAX; attempt += 1) {
+      await folders.locate(repository);
+      // This daemon does not move it meanwhile.
+      outcome = await folders.moves.withLock(async () => {
+        const current = await findRepositoryById(db, repository.id);
+        return current === undefined ? "missing" : files.placeIn(path, current.path, WIKI_FOLDER);
+      });
+    }
+    return outcome;
+  }
 
   /** Returns the folder of a wiki. Refuses with `not_found` when it does not exist yet. */
   async function locate(repository: ForgeRepository): Promise<string> {

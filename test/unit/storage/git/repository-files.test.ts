@@ -32,6 +32,17 @@ test("a folder that another daemon places at the same time is not replaced", asy
   expect((await readdir(join(root, ".croft"))).includes("mine")).toBe(true);
 });
 
+test("a folder that another daemon has moved away is not created again for what is placed in it", async () => {
+  const { root, files, make, afterLook } = await openScene();
+  await make(".croft/wiki");
+  const moveAway = () => rename(join(root, "mira/kiln.git"), join(root, "mira/oven.git"));
+  afterLook(moveAway);
+  expect(await files.placeIn(".croft/wiki", "mira/kiln.git", ".wiki")).toBe("missing");
+  expect(await files.placeIn(".croft/wiki", "mira/kiln.git", ".wiki")).toBe("missing");
+  expect(await readdir(join(root, "mira"))).toEqual(["oven.git"]);
+  expect(await readdir(join(root, ".croft"))).toEqual(["wiki"]);
+});
+
 test("a folder that another daemon moves at the same time is missing, not an error", async () => {
   const { root, files, make, afterLook } = await openScene();
   await make("mira/old.git");

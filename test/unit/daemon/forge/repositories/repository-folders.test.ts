@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createWikiFolders } from "../../../../../daemon/forge/wiki/wiki-folders.ts";
 import { createRepositoryFolders } from "../../../../../daemon/forge/repositories/repository-folders.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
@@ -15,6 +16,7 @@ import {
   findRepositoryById,
   type ForgeRepository,
   insertRepository,
+  updateRepository,
 } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
@@ -103,4 +105,28 @@ test("two daemons that complete the same move both find the folder at its last p
   const outcomes = await Promise.all([one.moves.complete(repository.id), other.locate(repository)]);
   expect(outcomes).toEqual([true, join(root, "mira/cabin.git")]);
   expect(warnings).toEqual([]);
+});
+
+test("a wiki that is created while another daemon moves its repository lies in the moved folder", async () => {
+  const folders = openFolders();
+  await folders.moves.complete(repository.id);
+  const placeIn = files.placeIn.bind(files);
+  let calls = 0;
+  files.placeIn = async (...place) => {
+    calls += 1;
+    if (calls === 1) {
+      await rename(join(root, "mira/cabin.git"), join(root, "mira/hut.git"));
+      await db.transaction((tx) => updateRepository(tx, repository.id, { path: "mira/hut.git" }));
+    }
+    return placeIn(...place);
+  };
+  const wikis = createWikiFolders({ db, git, files, folders, newId: () => "wiki" });
+  await wikis.ensure(repository);
+  expect(calls).toBe(2);
+  expect(await wikis.locate(repository)).toMatch(/^.*\/mira\/hut\.git\/[^/]+$/);
+  expect(await readdir(join(root, "mira"))).toEqual(["hut.git"]);
+  expect(await readdir(join(root, ".croft"))).toEqual([]);
+  // Once more: it exists.
+  await wikis.ensure(repository);
+  expect(calls).toBe(2);
 });
