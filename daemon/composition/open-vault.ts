@@ -28,7 +28,7 @@ import { createVaultAnalysis } from "../vault/analysis/analysis.feature.ts";
 import { createProcessingRequest } from "../vault/analysis/document-processing.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createCloudFeature } from "../vault/cloud/cloud.feature.ts";
-import { createSharedLocks } from "../vault/cloud/shared-locks.ts";
+import { createSharedLocks } from "../jobs/shared-locks.ts";
 import { createVaultDav } from "../vault/dav/dav.feature.ts";
 import { createVaultDocuments } from "../vault/documents/documents.feature.ts";
 import type { VaultFeature } from "../vault/feature.ts";

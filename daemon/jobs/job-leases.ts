@@ -2,6 +2,7 @@ import type { Database } from "../../storage/engine/database.ts";
 import {
   correctRunTimes,
   type JobRecord,
+  type LapsedClaim,
   listLapsedClaims,
   renewLeases,
 } from "../../storage/tables/common/jobs.ts";
@@ -23,6 +24,8 @@ export interface JobLeasesDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly steadyClock: () => number;
   readonly log: Log;
   /** The owner of this process's leases. */
   readonly owner: string;
@@ -35,8 +38,10 @@ export interface JobLeasesDeps {
 
 /** Renews the leases of the jobs that run in this process, and reclaims the jobs of processes that died. */
 export function createJobLeases(deps: JobLeasesDeps) {
-  const { db, clock, log, owner, leaseMs, running } = deps;
+  const { db, clock, steadyClock, log, owner, leaseMs, running } = deps;
   let checkedAt = clock();
+  /** Leases that end too late to be right, by the ids of their jobs, and when they were first seen as they are. */
+  let tooLong = new Map<number, { readonly leasedUntil: number; readonly since: number }>();
 
   /**
    * Renews the leases of the jobs that run here. A job whose end could not be recorded is not one of them: its lease expires
@@ -60,11 +65,25 @@ export function createJobLeases(deps: JobLeasesDeps) {
     if (corrected > 0) log.warn({ jobs: corrected }, "the clock was set back: jobs run earlier");
   }
 
-  /** Reclaims the jobs whose leases expired at or before `until`. */
+  /**
+   * Reclaims the jobs whose leases expired at or before `until`, and those whose leases end too late and are not renewed: a
+   * clock that was ahead wrote them. A lease that is renewed is of a living process, and the clock of this one is behind.
+   */
   async function recover(until: number): Promise<void> {
     const longest = clock() + leaseMs + CLOCKS_DIFFER_MS;
-    for (const claimed of await listLapsedClaims(db, until, longest))
+    const lapsed = await listLapsedClaims(db, until, longest);
+    const late = lapsed.filter(({ leasedUntil }) => leasedUntil > until);
+    tooLong = new Map(late.map((claim) => [claim.id, toSeen(claim)]));
+    for (const claimed of lapsed) {
+      const seen = tooLong.get(claimed.id);
+      if (seen !== undefined && steadyClock() - seen.since < leaseMs / 2) continue;
       await deps.runner.reclaim(claimed, await deps.findKind(claimed.kind));
+    }
+  }
+
+  function toSeen({ id, leasedUntil }: LapsedClaim) {
+    const before = tooLong.get(id);
+    return before?.leasedUntil === leasedUntil ? before : { leasedUntil, since: steadyClock() };
   }
 
   return {

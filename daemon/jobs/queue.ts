@@ -95,7 +95,7 @@ export function createJobQueue(options: JobQueueOptions) {
   let lookedAt = steadyClock();
   let isFailing = false;
   const leases = createJobLeases({
-    ...{ db, clock, log, owner, leaseMs },
+    ...{ db, clock, steadyClock, log, owner, leaseMs },
     ...{ runner, running, findKind },
   });
 

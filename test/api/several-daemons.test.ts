@@ -173,6 +173,20 @@ onServer.describe("two daemons on one database", () => {
     expect((await forge(one, "GET", `/repos/mira/${name}-new`)).status).toBe(404);
   });
 
+  test("a folder without a row is adopted at one daemon or deleted at the other", async () => {
+    await using git = await createGitClient();
+    for (let round = 0; round < 4; round += 1) {
+      const folder = join(daemon.home, "repositories", "mira", `found-${round}.git`);
+      await git.run("clone", "-q", "--bare", folder.replace(`found-${round}`, "kiln"), folder);
+      const ask = (at: TestDaemon, method: string) =>
+        at.request(`/api/v1/admin/unadopted/mira/found-${round}`, { method, token: people.admin });
+      const [adopted, deleted] = await Promise.all([ask(one, "POST"), ask(two, "DELETE")]);
+      expect([adopted.status, deleted.status].toSorted()).toEqual([204, 404]);
+      const branches = await forge(two, "GET", `/repos/mira/found-${round}/branches`);
+      expect(branches.status).toBe(adopted.status === 204 ? 200 : 404);
+    }
+  });
+
   test("numbers of issues that both daemons give at once are different", async () => {
     const create = (at: TestDaemon, title: string) =>
       forge(at, "POST", "/repos/mira/kiln/issues", { title });

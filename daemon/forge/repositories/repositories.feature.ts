@@ -6,6 +6,7 @@ import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { createSharedLocks } from "../../jobs/shared-locks.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -75,7 +76,12 @@ export function createForgeRepositories(given: ForgeRepositoriesDeps) {
         repositories,
         lists,
         transfers: createTransfers(deps),
-        unadopted: createUnadopted({ ...deps, commitGraphs, sweepSoon }),
+        unadopted: createUnadopted({
+          ...deps,
+          commitGraphs,
+          sweepSoon,
+          locks: createSharedLocks(deps),
+        }),
         generate: createGenerator({ ...deps, commitEmail }),
         urls,
       }),

@@ -1,7 +1,7 @@
 import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { type Inspection, inspectRepository } from "../../../storage/git/inspect.ts";
-import { createLocks } from "../../../storage/locks.ts";
+import type { Locks } from "../../../storage/locks.ts";
 import { chooseDefaultBranch, writeHead } from "../../../storage/git/refs.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
@@ -37,6 +37,8 @@ export interface UnadoptedDeps {
   readonly moves: FolderMoves;
   readonly newId: () => string;
   readonly emit: Emit;
+  /** Locks that hold at all daemons: a folder is adopted or deleted. */
+  readonly locks: Pick<Locks, "withLocks">;
   /** Enqueues the deletion of the folders that `remove` moved aside. */
   readonly sweepSoon: () => Promise<void>;
   readonly commitGraphs: Pick<CommitGraphs, "remove" | "writeFirst" | "searchFirst">;
@@ -54,7 +56,8 @@ const LARGE_KIB = 4 * 1024;
 /** Repositories on disk without a row. */
 export function createUnadopted(deps: UnadoptedDeps) {
   const { db, git, files, moves, newId, emit, sweepSoon, commitGraphs } = deps;
-  const { withLocks } = createLocks();
+  const withPath = <T>(path: string, work: () => Promise<T>) =>
+    deps.locks.withLocks([`unadopted ${path}`], work);
   return {
     /**
      * Returns a page of these repositories as `owner/name`, in the order of the folders, and the count of all matches.
@@ -84,7 +87,7 @@ export function createUnadopted(deps: UnadoptedDeps) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);
-      await withLocks([path], () => adoptFiles(owner, name, path, actor));
+      await withPath(path, () => adoptFiles(owner, name, path, actor));
     },
 
     /** Deletes the files of a folder. Refuses with `not_found` as `adopt` does. */
@@ -92,7 +95,7 @@ export function createUnadopted(deps: UnadoptedDeps) {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);
-      await withLocks([path], () =>
+      await withPath(path, () =>
         moves.withLock(async () => {
           await getUnrecorded(owner, name, path);
           await files.discard(path, newId());

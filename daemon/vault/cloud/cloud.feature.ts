@@ -29,6 +29,7 @@ import { createBytes, type BytesDeps } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
 import { createChanges, type ChangesDeps } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
+import { createNameLocks } from "./items/item-place.ts";
 import { createRelistJob } from "./changes/relist-job.ts";
 import { createReplacements, type ReplacementsDeps } from "./changes/replacements.service.ts";
 import { createUploads, type UploadsDeps } from "./changes/uploads.service.ts";
@@ -49,7 +50,6 @@ import {
   createResumableUploads,
   type ResumableUploadsDeps,
 } from "./resumable/resumable.service.ts";
-import { createNameLocks } from "./shared-locks.ts";
 import { trashRoutes } from "./trash/trash.routes.ts";
 import { createTrash } from "./trash/trash.service.ts";
 

@@ -259,19 +259,25 @@ export async function correctRunTimes(tx: Transaction, until: number): Promise<n
 }
 
 /** A claim whose lease has expired. */
-export type LapsedClaim = Claim & { readonly kind: string };
+export type LapsedClaim = Claim & { readonly kind: string; readonly leasedUntil: number };
 
 /**
- * Returns the claims whose leases expired at or before `until`: their process has ended or hangs. So has that of a lease which
- * ends after `longest`, later than any that is renewed: a clock was ahead.
+ * Returns the claims whose leases expired at or before `until`: their process has ended or hangs. Returns also those whose leases
+ * end after `longest`, later than any that is renewed: the clock of their process or this one is wrong.
  */
 export async function listLapsedClaims(
   db: Queries,
   until: number,
   longest: number,
 ): Promise<LapsedClaim[]> {
-  const rows = await db.all<{ id: number; kind: string; lease_owner: string; attempts: number }>(
-    `SELECT id, kind, lease_owner, attempts FROM jobs
+  const rows = await db.all<{
+    id: number;
+    kind: string;
+    lease_owner: string;
+    leased_until: number;
+    attempts: number;
+  }>(
+    `SELECT id, kind, lease_owner, leased_until, attempts FROM jobs
      WHERE state = 'running' AND (leased_until <= ? OR leased_until > ?)`,
     until,
     longest,
@@ -280,6 +286,7 @@ export async function listLapsedClaims(
     id: row.id,
     kind: row.kind,
     owner: row.lease_owner,
+    leasedUntil: row.leased_until,
     attempts: row.attempts,
   }));
 }

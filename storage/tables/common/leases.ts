@@ -11,26 +11,36 @@ const leases = defineTable("leases", {
 /** A name that one owner holds until a time. Times are epoch milliseconds. */
 export type Lease = RecordOf<typeof leases>;
 
-/** Clocks of several daemons differ by less than this: a lease that ends later comes from a clock that was ahead. */
-const CLOCKS_DIFFER_MS = 60_000;
-
-/** Takes a name. False while it is held, by whatever owner. */
+/**
+ * Takes a name. False while it is held, by whatever owner.
+ * @param abandoned the end of a lease that its owner does not renew: a clock that was ahead may have written it
+ */
 export async function takeLease(
   db: Queries,
   { name, owner, until }: Lease,
   now: number,
+  abandoned?: number,
 ): Promise<boolean> {
   const { changes } = await db.run(
     `INSERT INTO leases (name, owner, leased_until) VALUES (?, ?, ?)
      ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, leased_until = excluded.leased_until
-     WHERE leases.leased_until <= ? OR leases.leased_until > ?`,
+     WHERE leases.leased_until <= ? OR leases.leased_until = ?`,
     name,
     owner,
     until,
     now,
-    until + CLOCKS_DIFFER_MS,
+    abandoned ?? null,
   );
   return changes > 0;
+}
+
+/** Returns when the lease of a name ends. */
+export async function findLeaseEnd(db: Queries, name: string): Promise<number | undefined> {
+  const row = await db.get<{ leased_until: number }>(
+    "SELECT leased_until FROM leases WHERE name = ?",
+    name,
+  );
+  return row?.leased_until;
 }
 
 /** Extends a lease, if the owner still has it. */

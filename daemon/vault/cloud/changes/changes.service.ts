@@ -18,12 +18,11 @@ import {
 import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
-import type { ItemPlace } from "../items/item-place.ts";
 import { findParent, recordNewItem, relocateItem, toItemOwner } from "../items/item-records.ts";
 import type { CloudListings } from "../items/listings.service.ts";
 import { readIfMatch } from "./if-match.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
-import type { NameLocks } from "../shared-locks.ts";
+import type { ItemPlace, NameLocks } from "../items/item-place.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 export type CreateFolderResult =

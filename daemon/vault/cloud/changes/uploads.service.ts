@@ -18,7 +18,7 @@ import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { unlessDeleted } from "../connections/unless-deleted.ts";
 import { findParent, recordNewItem, toItemOwner } from "../items/item-records.ts";
-import type { NameLocks } from "../shared-locks.ts";
+import type { NameLocks } from "../items/item-place.ts";
 import type { ChangeRecorder, RecordingFailed } from "./change-recorder.ts";
 import { toRelistJob } from "./relist-job.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";

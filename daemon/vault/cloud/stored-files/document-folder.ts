@@ -5,7 +5,7 @@ import { findItemByName } from "../../../../storage/tables/vault/items.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { ChangeRecorder, RecordingFailed } from "../changes/change-recorder.ts";
-import type { NameLocks } from "../shared-locks.ts";
+import type { NameLocks } from "../items/item-place.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { recordNewItem, toItemOwner } from "../items/item-records.ts";
 import type { CloudListings } from "../items/listings.service.ts";

@@ -644,10 +644,31 @@ describe("a clock that jumps", () => {
     const run = crashed.runDue();
     await begun.promise;
     now -= YEAR_MS;
-    const queue = makeQueue({ owner: "b", alone: false });
+    let steady = 0;
+    const queue = makeQueue({ owner: "b", alone: false, steadyClock: () => steady });
     queue.register(recording().kind());
+    expect(await queue.runDue()).toBe(0);
+    steady += 30_000;
     expect(await queue.runDue()).toBe(1);
     end();
     await run;
+  });
+
+  test("behind that of another process leaves it the jobs whose leases it renews", async () => {
+    await add(makeQueue());
+    const other = makeQueue({ owner: "ahead", alone: false, clock: () => now + 600_000 });
+    const { seen, kind } = recording(() => new Promise(() => undefined));
+    other.register(kind());
+    await other.start();
+    await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: 60_000 });
+    let steady = 0;
+    const behind = makeQueue({ owner: "behind", alone: false, steadyClock: () => steady });
+    behind.register(kind());
+    for (let check = 0; check < 5; check += 1) {
+      expect(await behind.runDue()).toBe(0);
+      steady += 15_000;
+      await db.run("UPDATE jobs SET leased_until = leased_until + 15000");
+    }
+    expect(seen).toHaveLength(1);
   });
 });

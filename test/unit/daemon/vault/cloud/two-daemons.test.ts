@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
-import { createSharedLocks } from "../../../../../daemon/vault/cloud/shared-locks.ts";
+import { createSharedLocks } from "../../../../../daemon/jobs/shared-locks.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import {

@@ -1,16 +1,22 @@
 import { hash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Database } from "../../../storage/engine/database.ts";
-import { createLocks, type Locks } from "../../../storage/locks.ts";
-import { createOwner } from "../../../storage/owner.ts";
-import { endLease, renewLease, takeLease } from "../../../storage/tables/common/leases.ts";
-import type { ConnectionId } from "../../../storage/tables/vault/ids.ts";
-import type { Log } from "../../utilities/logging.ts";
+import type { Database } from "../../storage/engine/database.ts";
+import { createLocks, type Locks } from "../../storage/locks.ts";
+import { createOwner } from "../../storage/owner.ts";
+import {
+  endLease,
+  findLeaseEnd,
+  renewLease,
+  takeLease,
+} from "../../storage/tables/common/leases.ts";
+import type { Log } from "../utilities/logging.ts";
 
 export interface SharedLocksDeps {
   readonly db: Database;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Milliseconds of a clock that nobody sets; that of the process. */
+  readonly steadyClock?: () => number;
   /** Creates ids that no other daemon creates. */
   readonly newId: () => string;
   readonly log: Pick<Log, "warn">;
@@ -22,20 +28,36 @@ const WAIT_MS = 10;
 const WAIT_MS_MAX = 200;
 
 /**
- * Creates locks for which the daemons of one database wait: many a storage does not compare and change in one step.
- * `withSharedLock` and `isLocked` know the calls of this process only.
+ * Creates locks whose `withLocks` excludes the calls of all daemons of one database: for changes of files and connected
+ * storages, which no transaction orders. `withSharedLock` and `isLocked` know the calls of this process only.
  */
-export function createSharedLocks({ db, clock, newId, log }: SharedLocksDeps): Locks {
+export function createSharedLocks({
+  db,
+  clock,
+  steadyClock = () => performance.now(),
+  newId,
+  log,
+}: SharedLocksDeps): Locks {
   const locks = createLocks();
   const owner = newId();
 
-  /** Waits until no other daemon holds the lock. */
-  async function take(name: string): Promise<AsyncDisposable> {
-    const until = () => clock() + LEASE_MS;
+  const until = () => clock() + LEASE_MS;
+
+  /** Waits until no other daemon holds the lease, or its end has not changed for as long as a lease lasts. */
+  async function wait(name: string): Promise<void> {
+    let held: { readonly until: number | undefined; readonly since: number } | undefined;
     for (let waitMs = WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
-      if (await takeLease(db, { name, owner, until: until() }, clock())) break;
+      const isAbandoned = held !== undefined && steadyClock() - held.since >= LEASE_MS;
+      const abandoned = isAbandoned ? held?.until : undefined;
+      if (await takeLease(db, { name, owner, until: until() }, clock(), abandoned)) return;
+      const end = await findLeaseEnd(db, name);
+      if (held === undefined || held.until !== end) held = { until: end, since: steadyClock() };
       await delay(waitMs);
     }
+  }
+
+  async function take(name: string): Promise<AsyncDisposable> {
+    await wait(name);
     const warn = (err: unknown) => log.warn({ err }, "failed to renew or end the lease of a lock");
     const renewing = setInterval(
       () => void renewLease(db, { name, owner, until: until() }).catch(warn),
@@ -63,25 +85,5 @@ export function createSharedLocks({ db, clock, newId, log }: SharedLocksDeps): L
         for (const name of [...names].toSorted()) leases.own(await take(name));
         return await work();
       }),
-  };
-}
-
-export type NameLocks = ReturnType<typeof createNameLocks>;
-
-/** A name in a folder of a connection. */
-export interface NewName {
-  readonly connectionId: ConnectionId;
-  readonly parent: string;
-  readonly name: string;
-}
-
-/**
- * Creates locks of the names of new items, regardless of case: not every provider refuses a second item of the same name.
- */
-export function createNameLocks({ withLocks }: Pick<Locks, "withLocks">) {
-  return {
-    /** Runs `work` while no other call has this name. */
-    withName: <T>({ connectionId, parent, name }: NewName, work: () => Promise<T>): Promise<T> =>
-      withLocks([JSON.stringify(["name", connectionId, parent, name.toUpperCase()])], work),
   };
 }
