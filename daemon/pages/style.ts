@@ -135,6 +135,8 @@ label > select { display: block; width: 100%; }
 mark { background: light-dark(#ffe58a, #6b5600); color: var(--text); border-radius: .15rem; }
 [data-row] a[data-open] bdi { display: -webkit-inline-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; }
 .documents td { overflow-wrap: anywhere; }
+.scroll time { white-space: nowrap; }
+.scroll .long { display: block; min-width: 16rem; }
 .documents td.wide:last-child { white-space: nowrap; }
 .documents .label + .label { margin-inline-start: .25rem; }
 .label { text-decoration: none; }

@@ -19,6 +19,8 @@ import {
 } from "./vault-page.ts";
 
 const PER_PAGE = 50;
+const FIND_PER_PAGE = 100;
+const MEGABYTE = 1_000_000;
 
 /** Overview, accounts and audit for administrators. */
 export function adminPages(): VaultPageRoute[] {
@@ -82,7 +84,9 @@ function Events({ records }: { records: readonly AuditEntry[] }) {
           each.user_handle ?? "",
           each.actor_handle ?? "",
           each.ip_address ?? "",
-          <bdi key="details">{toDetails(each.metadata)}</bdi>,
+          <bdi key="details" className="long">
+            {toDetails(each.metadata)}
+          </bdi>,
         ],
       }))}
     />
@@ -105,7 +109,8 @@ async function showUsers(context: SignedInContext, failed?: string): Promise<Vau
         <AdminTabs current="users" />
         <Alert text={failed} />
         <SearchForm label="Search accounts" query={q} />
-        <ul className="list after">
+        {items.length === 0 ? <EmptyState>No accounts found.</EmptyState> : null}
+        <ul className={items.length === 0 ? undefined : "list after"}>
           {items.map((each) => (
             <li key={each.id}>
               <a href={toUserPath(each)}>{each.handle}</a>{" "}
@@ -139,7 +144,7 @@ async function showUsers(context: SignedInContext, failed?: string): Promise<Vau
           </label>
           <label>
             Role
-            <select name="role">
+            <select name="role" defaultValue={form.get("role") ?? "user"}>
               <option value="user">user</option>
               <option value="admin">administrator, without documents</option>
             </select>
@@ -164,7 +169,7 @@ function toUserNote(user: ManagedUser): string {
     user.email,
     ...(user.role === "admin" ? ["administrator"] : []),
     ...(user.is_active ? [] : ["deactivated"]),
-    ...(user.password_must_change ? ["has no password yet"] : []),
+    ...(user.password_must_change ? ["must choose a password"] : []),
     ...(user.totp_enabled ? ["second factor"] : []),
   ].join(", ");
 }
@@ -180,13 +185,16 @@ async function inviteUser(context: SignedInContext): Promise<VaultPageAnswer> {
     : { kind: "redirect", to: toUserPath(tried.result.body) };
 }
 
+/** Finds an account among those whose names contain its handle: of a short handle, there may be many. */
 async function findUser({ request, call }: SignedInContext, id: string): Promise<ManagedUser> {
   const q = request.query.get("handle") ?? "";
-  const query = { q, per_page: "100" };
-  const { items } = (await call(vaultAdminEndpoints.listUsers, { query })).body;
-  const found = items.find((each) => each.id === id);
-  if (found === undefined) throw new AppError("not_found", "There is no such account.");
-  return found;
+  for (let page = 1; ; page += 1) {
+    const query = { q, page: String(page), per_page: String(FIND_PER_PAGE) };
+    const { items } = (await call(vaultAdminEndpoints.listUsers, { query })).body;
+    const found = items.find((each) => each.id === id);
+    if (found !== undefined) return found;
+    if (items.length < FIND_PER_PAGE) throw new AppError("not_found", "There is no such account.");
+  }
 }
 
 async function showUser(
@@ -214,10 +222,10 @@ async function showUser(
         <Form {...form} className="row">
           <input
             name="megabytes"
-            inputMode="numeric"
-            pattern="[0-9]+"
+            inputMode="decimal"
+            pattern={MEGABYTES}
             required
-            defaultValue={Math.round(quota.limit_bytes / 1_000_000)}
+            defaultValue={quota.limit_bytes / MEGABYTE}
             aria-label="Limit in megabytes"
           />
           <button name="action" value="quota">
@@ -275,7 +283,10 @@ async function runUserAction(
   const params = { id };
   switch (action) {
     case "quota": {
-      const body = { limit_bytes: Number(form.get("megabytes")) * 1_000_000 };
+      const megabytes = (form.get("megabytes") ?? "").trim();
+      if (!new RegExp(`^(?:${MEGABYTES})$`).test(megabytes))
+        throw new AppError("unprocessable", "The limit is a number of megabytes, such as 500.");
+      const body = { limit_bytes: Math.round(Number(megabytes) * MEGABYTE) };
       return call(vaultAdminEndpoints.setUserQuota, { params, body });
     }
     case "activate":
@@ -291,6 +302,9 @@ async function runUserAction(
       throw new AppError("invalid_argument", "The page has no such form.");
   }
 }
+
+/** A limit as it is typed; shown without a loss, so that a form that was only sent changes nothing. */
+const MEGABYTES = "[0-9]{1,12}(?:[.][0-9]{1,6})?";
 
 /** Returns the filter in the query of a page; empty fields are left out. */
 function toAuditFilter(query: URLSearchParams): Record<string, string> {
@@ -311,12 +325,13 @@ async function showAudit({ request, call }: SignedInContext): Promise<VaultPageA
   return {
     kind: "page",
     title: "Audit",
+    status: "refusal" in tried ? 422 : 200,
     body: (
       <>
         <h1>Audit</h1>
         <AdminTabs current="audit" />
         <Alert text={"refusal" in tried ? toText(tried.refusal) : undefined} />
-        <Menu name="Filter">
+        <Menu name="Filter" isOpen={Object.keys(filter).length > 0}>
           <form method="get" className="stack">
             <label>
               Handle

@@ -49,7 +49,7 @@ async function showTrash(
         </p>
         <h1>Trash</h1>
         <Alert text={failed} />
-        {items.length === 0 ? (
+        {items.length === 0 && next === null ? (
           <EmptyState>
             The trash is empty. What you delete in this storage can be restored from here.
           </EmptyState>
@@ -65,11 +65,14 @@ async function showTrash(
             <li key={each.trash_id}>
               <Name>{each.name}</Name>{" "}
               <span className="quiet">
-                {each.location === null ? "" : `from ${each.location}`}
-                {each.size === null ? "" : `, ${toSizeText(each.size)}`}
+                {[
+                  ...(each.location === null ? [] : [`from ${each.location}`]),
+                  ...(each.size === null ? [] : [toSizeText(each.size)]),
+                ].join(", ")}
                 {each.deleted_at === null ? null : (
                   <>
-                    , deleted <Time at={each.deleted_at} />
+                    {each.location === null && each.size === null ? "" : ", "}
+                    deleted <Time at={each.deleted_at} />
                   </>
                 )}
               </span>{" "}

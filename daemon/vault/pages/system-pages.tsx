@@ -38,7 +38,7 @@ const providerNames: Readonly<Record<Provider["provider_id"], string>> = {
 };
 
 async function showAi(
-  { call, session }: SignedInContext,
+  { call, session, form }: SignedInContext,
   said?: { readonly text: string; readonly isGood: boolean },
 ): Promise<VaultPageAnswer> {
   const { body } = await call(aiConfigEndpoints.viewAiConfig);
@@ -63,36 +63,56 @@ async function showAi(
             : `${providerNames[body.active_provider_id]} is active.`}
         </p>
         {body.providers.map((each) => (
-          <ProviderForm key={each.provider_id} provider={each} token={session.formToken} />
+          <ProviderForm
+            key={each.provider_id}
+            provider={each}
+            token={session.formToken}
+            typed={form.get("provider_id") === each.provider_id ? form : undefined}
+          />
         ))}
       </>
     ),
   };
 }
 
-function ProviderForm({ provider, token }: { provider: Provider; token: string }) {
+function ProviderForm({
+  provider,
+  token,
+  typed,
+}: {
+  provider: Provider;
+  token: string;
+  /** The form that was sent and is shown again; the key in it is not. */
+  typed: SignedInContext["form"] | undefined;
+}) {
   const { provider_id: id } = provider;
+  const valueOf = (name: "base_url" | "model_name" | "embedding_model_name") =>
+    typed?.get(name) ?? provider[name] ?? "";
+  const hasTypedKey = (typed?.get("api_key") ?? "") !== "";
   return (
-    <Menu name={providerNames[id] + (provider.is_active ? " (active)" : "")}>
+    <Menu
+      name={providerNames[id] + (provider.is_active ? " (active)" : "")}
+      isOpen={typed !== undefined}
+    >
       <Form action={AI} token={token} className="stack">
         <input type="hidden" name="provider_id" value={id} />
         <label>
-          {provider.has_api_key ? "API key; empty keeps the stored one" : "API key"}
+          {toKeyLabel(provider.has_api_key, hasTypedKey)}
           <input type="password" name="api_key" maxLength={4096} autoComplete="off" />
         </label>
         <label>
           Address
-          <input name="base_url" defaultValue={provider.base_url ?? ""} maxLength={2048} />
+          <input name="base_url" defaultValue={valueOf("base_url")} maxLength={2048} />
         </label>
         <label>
           Model
-          <input name="model_name" defaultValue={provider.model_name ?? ""} maxLength={200} />
+          <input name="model_name" defaultValue={valueOf("model_name")} maxLength={200} />
         </label>
         <label>
           Model for the search by meaning
           <input
             name="embedding_model_name"
-            defaultValue={provider.embedding_model_name ?? ""}
+            defaultValue={valueOf("embedding_model_name")}
             maxLength={200}
           />
         </label>
@@ -112,6 +132,11 @@ function ProviderForm({ provider, token }: { provider: Provider; token: string }
       </Form>
     </Menu>
   );
+}
+
+function toKeyLabel(hasKey: boolean, hasTypedKey: boolean): string {
+  if (hasTypedKey) return "API key; type it again to save it";
+  return hasKey ? "API key; empty keeps the stored one" : "API key";
 }
 
 async function changeAi(context: SignedInContext): Promise<VaultPageAnswer> {
@@ -174,18 +199,32 @@ async function showJobs(context: SignedInContext, failed?: string): Promise<Vaul
             <li key={each.id}>
               {each.description} <State word={each.state === "dead" ? "failure" : each.state} />{" "}
               <span className="quiet">
-                {each.kind}, due <Time at={each.run_at} />, attempt {each.attempts}
-              </span>
+                {each.kind}, due <Time at={each.run_at} />
+                {each.attempts === 0 ? "" : `, attempt ${each.attempts}`}
+              </span>{" "}
               {each.last_error === null ? null : <p className="quiet">{each.last_error}</p>}
               {each.state === "running" ? null : (
                 <Form action={JOBS} token={session.formToken} className="inline">
                   <input type="hidden" name="job" value={each.id} />
-                  <button className="link" name="action" value="retry">
+                  <button
+                    className="link"
+                    name="action"
+                    value="retry"
+                    aria-label={`Run now: ${each.description}`}
+                  >
                     Run now
                   </button>
-                  <button className="link" name="action" value="cancel">
-                    Delete
-                  </button>
+                  {/* A scheduled task cannot be deleted: without it the schedule would stop. */}
+                  {each.kind.startsWith("schedule.") ? null : (
+                    <button
+                      className="link"
+                      name="action"
+                      value="cancel"
+                      aria-label={`Delete: ${each.description}`}
+                    >
+                      Delete
+                    </button>
+                  )}
                 </Form>
               )}
             </li>

@@ -59,8 +59,8 @@ async function showTrash(
             <li key={each.id}>
               <Name>{each.filename}</Name>{" "}
               <span className="quiet">
-                {toSizeText(each.size_bytes)}, deleted <Time at={each.deleted_at} />, kept until{" "}
-                <Time at={each.expires_at} />
+                {toSizeText(each.size_bytes)}, deleted <Time at={each.deleted_at} />, removed for
+                ever <Time at={each.expires_at} />
               </span>{" "}
               <Form {...form} className="inline">
                 <input type="hidden" name="id" value={each.id} />

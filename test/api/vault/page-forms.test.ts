@@ -217,6 +217,15 @@ test("administrators invite, limit and delete accounts, read the audit and have 
   expect(again.text).toContain("already in use");
   await keeper.submit(page, { action: "quota", megabytes: "5" });
   expect((await keeper.open(page)).text).toContain("0 bytes of 5.0 MB are used.");
+  // A field that was emptied is no limit of nothing, and a limit that was only shown stays as it is.
+  for (const megabytes of ["", "1e3", "-1"])
+    expect((await keeper.submit(page, { action: "quota", megabytes })).status, megabytes).toBe(422);
+  await keeper.submit(page, { action: "quota", megabytes: "104.8576" });
+  expect((await keeper.open(page)).text).toContain('value="104.8576"');
+  const asAdmin = { handle: "guest", email: "other@example.org", role: "admin" };
+  expect((await keeper.submit("/vault/admin/users", asAdmin)).text).toContain(
+    '<option value="admin" selected="">',
+  );
   expect((await keeper.submit(page, { action: "delete" })).text).toContain(
     "Delete the account guest?",
   );
@@ -226,6 +235,25 @@ test("administrators invite, limit and delete accounts, read the audit and have 
   expect((await keeper.open("/vault/admin/audit?event_type=admin")).text).toContain(
     "admin.user_created",
   );
+  expect((await keeper.open("/vault/admin/audit")).text).toContain("<details><summary>Filter");
+  expect((await keeper.open("/vault/admin/audit?event_type=admin")).text).toContain(
+    '<details open=""><summary>Filter',
+  );
+  expect((await keeper.open("/vault/admin/audit?from=today")).status).toBe(422);
+  expect((await keeper.open("/vault/admin/users?q=nobody-of-this-name")).text).toContain(
+    "No accounts found.",
+  );
+  const jobs = (await keeper.open("/vault/admin/jobs")).text;
+  expect(jobs).toContain('aria-label="Run now: export_audit (scheduled task)"');
+  expect(jobs).not.toContain('aria-label="Delete: export_audit (scheduled task)"');
+  const tested = await keeper.submit("/vault/admin/ai", {
+    ...{ action: "test", provider_id: "ollama", api_key: "hush", model_name: "llama" },
+    ...{ base_url: "http://127.0.0.1:1", embedding_model_name: "embedder" },
+  });
+  expect(tested.status).toBe(422);
+  for (const typed of ["http://127.0.0.1:1", "llama", "embedder"])
+    expect(tested.text).toContain(`value="${typed}"`);
+  expect(tested.text).not.toContain("hush");
   const csv = await keeper.open("/vault/admin/audit/export?event_type=admin");
   expect(csv.headers.get("content-type")).toContain("text/csv");
   for (const path of ["/vault/admin", "/vault/admin/ai", "/vault/admin/jobs", "/vault/account"])
