@@ -16,7 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { runCroft, type CroftCommand } from "../support/croft.ts";
+import { countPoolThreads, croftJson, runCroft, type CroftCommand } from "../support/croft.ts";
 import { mainJob } from "./main-job.ts";
 
 const path = process.env["PATH"] ?? "";
@@ -71,6 +71,20 @@ test("it runs a script with its own Node, as the runner of workflows does", asyn
   expect(await run("script.cjs")).toEqual({ code: 0, stdout: "true one,two\n", stderr: "" });
   expect((await run("absent.cjs")).code).toBe(1);
 });
+
+test(
+  "the pool of its daemon has 16 threads, so that commits do not wait for calls that hang",
+  { timeout: twoMinutesMs },
+  async () => {
+    const start = ["daemon", "start", "--port", "0"];
+    const { pid } = await croftJson<{ readonly pid: number }>(command, start, { home });
+    try {
+      expect([16, undefined]).toContain(await countPoolThreads(pid));
+    } finally {
+      await runCroft(command, ["daemon", "stop"], { home });
+    }
+  },
+);
 
 test("twenty first starts at once all succeed", { timeout: twoMinutesMs }, async () => {
   const runs = await Promise.all(

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 
 /** A way to run croft: the program and the arguments that come before croft's own. */
@@ -14,6 +15,14 @@ export interface CroftEnvironment {
   readonly home: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Returns how many threads the pool of libuv has in a process of Linux; undefined on other systems. */
+export async function countPoolThreads(pid: number): Promise<number | undefined> {
+  if (process.platform !== "linux") return undefined;
+  const folder = `/proc/${pid}/task`;
+  const names = (await readdir(folder)).map((id) => readFile(`${folder}/${id}/comm`, "utf8"));
+  return (await Promise.all(names)).filter((name) => name === "libuv-worker\n").length;
 }
 
 /** Runs croft as a process of its own and waits for its end. */
