@@ -12,6 +12,7 @@ import {
   replacePasswordHash,
   touchLastLogin,
 } from "../../../storage/tables/forge/accounts/users.ts";
+import { keepWebSessions } from "../../../storage/tables/forge/accounts/web-sessions.ts";
 import { AppError } from "../../errors.ts";
 import { writeIfPossible } from "../../utilities/within.ts";
 import { hasQuery, type ServerRequest } from "../../http/handle.ts";
@@ -187,11 +188,18 @@ export function createAuthentication(deps: AuthenticationDeps) {
     if (user === undefined || !fits) return undefined;
     if (!outdated) return user.passwordHash;
     const next = await passwords.hash(password);
-    await writeIfPossible(() => replacePasswordHash(db, user.id, user.passwordHash, next));
+    await writeIfPossible(() => renewHash(user, next));
     const stored = (await findUserById(db, user.id))?.passwordHash ?? "";
     if (stored === next || stored === user.passwordHash) return stored;
     // A concurrent request has replaced the hash as well, or has changed the password.
     return (await passwords.verify(stored, password)).fits ? stored : undefined;
+  }
+
+  /** Stores another hash of the same password, with which the sessions of browsers go on. */
+  function renewHash({ id, passwordHash: from }: ForgeUser, to: string): Promise<void> {
+    return db.transaction(async (tx) => {
+      if (await replacePasswordHash(tx, id, from, to)) await keepWebSessions(tx, id, { from, to });
+    });
   }
 
   async function takeCode(user: ForgeUser, code: string, address: string): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Database } from "../../../storage/engine/database.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
@@ -8,6 +7,7 @@ import {
   findWebSession,
   insertWebSession,
   listWebSessions,
+  toPasswordMark,
   touchWebSession,
   type WebSession,
 } from "../../../storage/tables/forge/accounts/web-sessions.ts";
@@ -190,4 +190,4 @@ const toCaller = (user: ForgeUser): ForgeCaller => ({
   scope: undefined,
 });
 
-const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");
+const toMark = ({ passwordHash }: ForgeUser): string => toPasswordMark(passwordHash);

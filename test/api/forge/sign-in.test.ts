@@ -1,5 +1,11 @@
 import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findWebSession,
+  insertWebSession,
+  toPasswordMark,
+} from "../../../storage/tables/forge/accounts/web-sessions.ts";
 import type { TestRequest } from "../../support/daemon.ts";
 import { START, startForgeApp, type ForgeApp } from "../../support/forge/forge-app.ts";
 import { expectWireShape } from "../../support/forge/forge-wire.ts";
@@ -251,6 +257,28 @@ describe("rate limit of passwords", () => {
       make("four", "mira@croft.example"),
     ]);
     expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+
+    // Sessions of browsers go on; those of a former password do not.
+    const addSession = (id: string, passwordHash: string) =>
+      app.db.transaction(async (tx) => {
+        const user = await findUserByName(tx, "mira");
+        if (user === undefined) throw new Error("the user is missing");
+        await insertWebSession(
+          tx,
+          {
+            ...{ id, userId: user.id, passwordMark: toPasswordMark(passwordHash) },
+            ...{ expiresAt: tx.now + 1_000, userAgent: "", address: "" },
+          },
+          10,
+        );
+      });
+    await addSession("current", "old:0:user-password");
+    await addSession("former", "old:0:former");
+    await age();
+    expect((await make("five")).status).toBe(201);
+    const markOf = async (id: string) => (await findWebSession(app.db, id))?.passwordMark;
+    expect(await markOf("current")).toBe(toPasswordMark((await stored()) ?? ""));
+    expect(await markOf("former")).toBe(toPasswordMark("old:0:former"));
   });
 
   test("60 parallel requests with the right password all succeed", async () => {

@@ -143,14 +143,14 @@ export async function touchLastLogin(db: Queries, id: UserId, at: number): Promi
   await users.update(db, { id }, { lastLoginAt: at });
 }
 
-/** Replaces a password hash whose parameters are out of date, unless the password changed meanwhile. */
+/** Replaces a password hash whose parameters are out of date. Returns false when the password changed meanwhile. */
 export async function replacePasswordHash(
   db: Queries,
   id: UserId,
   previous: string,
   next: string,
-): Promise<void> {
-  await users.update(db, { id, passwordHash: previous }, { passwordHash: next });
+): Promise<boolean> {
+  return (await users.update(db, { id, passwordHash: previous }, { passwordHash: next })) > 0;
 }
 
 export const findUserById = (db: Queries, id: UserId): Promise<ForgeUser | undefined> =>

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { id, integer, now, optional, text } from "../../columns.ts";
 import { sql } from "../../condition.ts";
@@ -20,6 +21,23 @@ const sessions = defineTable("forge_web_sessions", {
 });
 /** A session of the forge's pages. Times are epoch milliseconds. */
 export type WebSession = RecordOf<typeof sessions>;
+
+/** Returns the mark of a password, by its stored hash. */
+export const toPasswordMark = (passwordHash: string): string => hash("sha256", passwordHash, "hex");
+
+/** Keeps the sessions of a user whose password is stored as another hash from now on. */
+export async function keepWebSessions(
+  tx: Transaction,
+  userId: UserId,
+  hashes: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const passwordMark = toPasswordMark(hashes.to);
+  await sessions.update(
+    tx,
+    { userId, passwordMark: toPasswordMark(hashes.from) },
+    { passwordMark },
+  );
+}
 
 /** Adds a session, and deletes the user's oldest ones beyond `sessionsMax`. */
 export async function insertWebSession(
