@@ -81,6 +81,26 @@ describe.each(levels)("the variables of %s", (_what, base, user) => {
 });
 
 describe("secrets and variables", () => {
+  test("attack: the values of one place have at most 1 MiB together", async () => {
+    await people.newUser("packer");
+    const data = "x".repeat(65_536);
+    const send = async (method: string, path: string, body: object) =>
+      (await people.by("packer", method, `/user/actions/${path}`, body)).status;
+    for (let each = 0; each < 16; each += 1)
+      expect(await send("POST", `variables/V${each}`, { value: data })).toBe(201);
+    expect(await send("POST", "variables/MORE", { value: "x" })).toBe(422);
+    expect(await send("PUT", "variables/V0", { value: data })).toBe(204);
+    expect(await send("PUT", "variables/V0", { value: "small" })).toBe(204);
+    expect(await send("POST", "variables/MORE", { value: "x" })).toBe(201);
+    expect(await send("PUT", "variables/MORE", { value: data })).toBe(422);
+    for (let each = 0; each < 15; each += 1)
+      expect(await send("PUT", `secrets/S${each}`, { data })).toBe(201);
+    expect(await send("PUT", "secrets/MORE", { data })).toBe(422);
+    expect(await send("PUT", "secrets/S0", { data: "small" })).toBe(204);
+    expect(await send("PUT", "secrets/MORE", { data })).toBe(201);
+    expect(await send("PUT", "secrets/S0", { data })).toBe(422);
+  });
+
   test("secrets and variables are refused to other users and to readers of a public repository", async () => {
     for (const kind of ["secrets", "variables"])
       for (const base of ["/repos/mira/box/actions", "/orgs/guild/actions", "/admin/actions"])

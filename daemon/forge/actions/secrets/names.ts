@@ -1,8 +1,13 @@
 import { AppError } from "../../../errors.ts";
 
-/** Longest value, in bytes, and most values of one level. */
+/** Longest value, in bytes. */
 const VALUE_BYTES_MAX = 65_536;
+/**
+ * Most values of one level, and their bytes together: each job gets those of three levels, and each change of a run reads its
+ * variables.
+ */
 const VALUES_MAX = 500;
+const VALUES_BYTES_MAX = 1024 * 1024;
 const NAME_CHARACTERS_MAX = 255;
 
 /** Returns the name of a secret or variable in upper case. Throws `invalid_argument` for one that no workflow can use. */
@@ -24,8 +29,16 @@ export function toSettingValue(value: string): string {
   return text;
 }
 
-/** Refuses one more value of a level that has as many as it may have. */
-export function assertRoom(total: number): void {
-  if (total >= VALUES_MAX)
+/** Refuses with `unprocessable` a value beside the others of a level that has no room for it. */
+export function assertRoom(
+  others: { readonly count: number; readonly bytes: number },
+  value: string,
+): void {
+  if (others.count >= VALUES_MAX)
     throw new AppError("unprocessable", `there are ${VALUES_MAX} already, which is the limit`);
+  if (others.bytes + Buffer.byteLength(value) > VALUES_BYTES_MAX)
+    throw new AppError(
+      "unprocessable",
+      `all values together have at most ${VALUES_BYTES_MAX} bytes`,
+    );
 }

@@ -23,7 +23,10 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
   return {
     list: (level: ActionLevel, window: PageWindow) => secretRows.list(db, level, toRows(window)),
 
-    /** Creates a secret or replaces its value. Throws `invalid_argument` for an invalid name or a value that is too long. */
+    /**
+     * Creates a secret or replaces its value. Throws `invalid_argument` for an invalid name or a value that is too long,
+     * `unprocessable` when its level has no room.
+     */
     async put(
       openLevel: OpenLevel,
       written: string,
@@ -37,6 +40,9 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
       return db.transaction(async (tx) => {
         const level = await openLevel(tx);
         const existing = await secretRows.find(tx, level, name);
+        const { count, bytes } = await secretRows.measureOthers(tx, level, name);
+        // Sealed values are in base64.
+        assertRoom({ count, bytes: Math.floor((bytes * 3) / 4) }, value);
         if (existing !== undefined) {
           await updateSecret(tx, existing.id, {
             description: description ?? existing.description,
@@ -44,7 +50,6 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
           });
           return "replaced";
         }
-        assertRoom((await secretRows.list(tx, level, { limit: 1, offset: 0 })).total);
         await insertSecret(tx, level, { name, description: description ?? "" }, seal(value));
         return "created";
       });

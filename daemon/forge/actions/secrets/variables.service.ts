@@ -29,14 +29,17 @@ export function createVariables({ db }: { readonly db: Database }) {
 
     get: (level: ActionLevel, written: string): Promise<ActionVariable> => get(db, level, written),
 
-    /** Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long. */
+    /**
+     * Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long, `unprocessable` when its level
+     * has no room.
+     */
     async create(openLevel: OpenLevel, written: string, input: VariableInput): Promise<void> {
       const name = toSettingName(written);
       const value = toSettingValue(input.value);
       await db.transaction(async (tx) => {
         const level = await openLevel(tx);
         if ((await variableRows.find(tx, level, name)) !== undefined) throw taken(name);
-        assertRoom((await variableRows.list(tx, level, { limit: 1, offset: 0 })).total);
+        assertRoom(await variableRows.measureOthers(tx, level, name), value);
         await insertVariable(tx, level, { name, value, description: input.description ?? "" });
       });
     },
@@ -47,7 +50,9 @@ export function createVariables({ db }: { readonly db: Database }) {
       const name = input.name ? toSettingName(input.name) : undefined;
       try {
         await db.transaction(async (tx) => {
-          const variable = await get(tx, await openLevel(tx), written);
+          const level = await openLevel(tx);
+          const variable = await get(tx, level, written);
+          assertRoom(await variableRows.measureOthers(tx, level, variable.name), value);
           await updateVariable(tx, variable.id, {
             name: name ?? variable.name,
             value,

@@ -24,9 +24,19 @@ export interface NamedRows<T> {
   list(db: Queries, level: ActionLevel, window: Window): Promise<Page<T>>;
   /** Lists the rows of several levels, those of the first level first. */
   listOfLevels(db: Queries, levels: readonly ActionLevel[]): Promise<T[]>;
+  /** Counts the rows of a level, without that of a name, and the bytes that their values take as they are stored. */
+  measureOthers(
+    db: Queries,
+    level: ActionLevel,
+    name: string,
+  ): Promise<{ readonly count: number; readonly bytes: number }>;
 }
 
-export function createNamedRows<T>(table: NamedTable<T>): NamedRows<T> {
+/** `stored` names the table and the column of the values. */
+export function createNamedRows<T>(
+  table: NamedTable<T>,
+  stored: { readonly table: string; readonly value: string },
+): NamedRows<T> {
   const of = (level: ActionLevel) => sql`level = ${toLevelName(level)}`;
   return {
     delete: async (db, level, name) =>
@@ -42,6 +52,16 @@ export function createNamedRows<T>(table: NamedTable<T>): NamedRows<T> {
       for (const level of levels)
         found.push(...(await table.list(db, of(level), { order: "name" })));
       return found;
+    },
+
+    async measureOthers(db, level, name) {
+      const row = await db.get<{ count: number; bytes: number | null }>(
+        `SELECT COUNT(*) AS count, SUM(octet_length(${stored.value})) AS bytes
+         FROM ${stored.table} WHERE level = ? AND name <> ?`,
+        toLevelName(level),
+        name,
+      );
+      return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };
     },
   };
 }

@@ -41,4 +41,7 @@ export async function updateSecret(
 }
 
 /** Finds, lists and deletes secrets by level and name. */
-export const secretRows: NamedRows<ActionSecret> = createNamedRows(secrets);
+export const secretRows: NamedRows<ActionSecret> = createNamedRows(secrets, {
+  table: "forge_action_secrets",
+  value: "sealed_value",
+});

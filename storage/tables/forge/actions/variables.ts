@@ -38,4 +38,7 @@ export async function updateVariable(
 }
 
 /** Finds, lists and deletes variables by level and name. */
-export const variableRows: NamedRows<ActionVariable> = createNamedRows(variables);
+export const variableRows: NamedRows<ActionVariable> = createNamedRows(variables, {
+  table: "forge_action_variables",
+  value: "value",
+});
