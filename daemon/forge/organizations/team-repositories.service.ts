@@ -15,12 +15,13 @@ import { findRepositoryByName } from "../../../storage/tables/forge/repositories
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { repository as repositoryPermission } from "../../contract/permission.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { grantRepository, reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository, GrantedTeam, OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches } from "../repositories/access.ts";
+import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { noAdministrator } from "../repositories/access.ts";
 import type { RepositoryLists, RepositoryPage } from "../repositories/repository-lists.service.ts";
 import { reopenTeam, visibleTeams } from "./organization-access.ts";
@@ -168,6 +169,8 @@ export function createTeamRepositories({
     const repository = await findRepositoryByName(tx, organization.id, path.repo);
     const owned = repository && { repository, owner: organization };
     if (owned === undefined) throw notFound();
+    // The scope of the route is that of organizations.
+    if (isPublicOnly(caller) && !isPublic(owned)) throw notFound();
     const access = await findAccess(tx, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     await assertMayChange(tx, { ...owned, access }, caller);

@@ -230,6 +230,19 @@ describe("repositories of teams", () => {
     expect((await titles("olga", "team=none"))[0]).toBe(400);
   });
 
+  test("a public-only token neither gives a private repository to a team nor takes it", async () => {
+    const token = await people.newToken("olga", ["public-only", "write:organization"]);
+    const status = async (method: string, repository: string) => {
+      const path = `/teams/${ids["reader"]}/repos/works/${repository}`;
+      return (await api(method, path, undefined, token)).status;
+    };
+    expect(await status("PUT", "barn")).toBe(404);
+    expect(await status("DELETE", "shed")).toBe(404);
+    await by("olga", "POST", "/orgs/works/repos", { name: "gate" });
+    expect(await status("PUT", "gate")).toBe(204);
+    expect(await status("DELETE", "gate")).toBe(204);
+  });
+
   test("a transferred repository is removed from the teams of the organization and added to those of the offer", async () => {
     const repository = { name: "cart", private: true };
     await by("olga", "POST", "/orgs/works/repos", repository);
