@@ -66,7 +66,7 @@ const particular: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Allowed attributes by element; `vetAttributes` checks their values. */
-export const allowedAttributes: Readonly<Record<string, string[]>> = Object.fromEntries(
+export const allowedAttributes: ReadonlyMap<string, readonly string[]> = new Map(
   allowedElements.map((element) => [
     element,
     [
@@ -130,7 +130,7 @@ export function vetAttributes(
   attributes: Readonly<Record<string, string>>,
   classes: ClassPolicy,
 ): Record<string, string> {
-  const allowed = allowedAttributes[element] ?? [];
+  const allowed = allowedAttributes.get(element) ?? [];
   const vettedAttributes: Record<string, string> = {};
   for (const [name, written] of Object.entries(attributes)) {
     if (!allowed.includes(name)) continue;

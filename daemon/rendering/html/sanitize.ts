@@ -32,7 +32,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   let policy = classes;
   let restore: HeldCode["restore"] = (text) => text;
 
-  const attributeNames = [...new Set(Object.values(allowedAttributes).flat())];
+  const attributeNames = [...new Set([...allowedAttributes.values()].flat())];
   const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
     allowedTags: [...allowedElements],
     // `vetAttributes` checks them by element. The library copies these lists on every call: a list for each of the 130

@@ -8,6 +8,13 @@ const author = createSanitizer({ kind: "author" });
 const clean = (html: string) => author(html, "html");
 
 describe("the allowlist", () => {
+  test("elements and attributes by the names of members of objects are not allowed, and do no harm", () => {
+    for (const name of ["constructor", "toString", "valueOf", "hasOwnProperty"])
+      expect(clean(`<${name} id="a" ${name}="1">b</${name}><i ${name}="1">c</i>`)).toBe(
+        "b<i>c</i>",
+      );
+  });
+
   test("the sanitizer converts the examples of the behaviour reference", () => {
     const unchanged = (html: string) => [html, html] as const;
     const examples = [
