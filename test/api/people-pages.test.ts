@@ -134,6 +134,12 @@ test("an administrator invites, edits, invites again and removes a person", asyn
     email: "mia@example.org",
   });
   expect(again.text).toContain("/-/invitation?forge=");
+  const admin = { token: daemon.first?.forge.token ?? "" };
+  const change = { login_name: "mia", source_id: 0, active: false };
+  await daemon.request("/api/v1/admin/users/mia", { ...admin, method: "PATCH", json: change });
+  const invited = { username: "mia", email: "mia@example.org" };
+  const useless = await daemon.request("/api/v1/admin/invitations", { ...admin, json: invited });
+  expect([useless.status, useless.json.message]).toEqual([409, 'the user "mia" may not sign in']);
 
   const asked = await submitSeen(`${PEOPLE}/forge%3Amia`, { action: "remove" });
   expect(asked.text).toContain("Remove mia?");

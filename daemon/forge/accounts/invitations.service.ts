@@ -9,7 +9,7 @@ import { emailTaken } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { insertPerson, toTakenName } from "./insert-person.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
-import { createResetToken, putResetLink, toResetHash } from "./password-reset.service.ts";
+import { createResetToken, mayReset, putResetLink, toResetHash } from "./password-reset.service.ts";
 import type { QueueMail } from "./welcome-mail.ts";
 
 /** A person to be invited. */
@@ -100,8 +100,12 @@ async function findInvited(
     return undefined;
   }
   const isSame = user.kind === "individual" && user.email === email.toLowerCase();
-  if (isSame && user.passwordHash === "") return user;
   const name = JSON.stringify(user.name);
+  if (isSame && user.passwordHash === "") {
+    // Its link would set no password.
+    if (!mayReset(user)) throw new AppError("conflict", `the user ${name} may not sign in`);
+    return user;
+  }
   throw new AppError(
     "conflict",
     isSame

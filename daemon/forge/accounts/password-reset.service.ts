@@ -189,7 +189,7 @@ export function putResetLink(
 }
 
 /** An account that could not sign in with the new password gets no link. */
-function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): boolean {
+export function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): boolean {
   return kind === "individual" && isActive && !prohibitLogin && loginSource === 0;
 }
 
