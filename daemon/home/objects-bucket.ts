@@ -116,7 +116,8 @@ export function watchBucket(
     return (wasReachable = failure === undefined);
   };
   return () => {
-    if (lastCheck === undefined || clock() - lastCheck.at > ASK_AGAIN_MS)
+    // A clock that was set back counts as well.
+    if (lastCheck === undefined || Math.abs(clock() - lastCheck.at) > ASK_AGAIN_MS)
       lastCheck = { at: clock(), answer: ask() };
     return lastCheck.answer;
   };

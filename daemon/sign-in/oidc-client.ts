@@ -110,7 +110,8 @@ export function createOidcClient({
 
   /** Returns the description of the provider, which is fetched again after a failure. */
   function discover(): Promise<Configuration> {
-    if (known !== undefined && clock() - known.at < DISCOVERY_MS) return known.config;
+    // A clock that was set back makes the description old as well.
+    if (known !== undefined && Math.abs(clock() - known.at) < DISCOVERY_MS) return known.config;
     const config = load();
     const entry = { config, at: clock() };
     known = entry;

@@ -63,9 +63,14 @@ function merge<T>(shipped: Loaders<T>, custom: Loaders<T>): Loaders<T> {
   );
 }
 
+/** Loads a value when it is first asked for, and again after a failure. */
 function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
-  return () => (loading ??= load());
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
 }
 
 /** Larger files are skipped. */

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { claimObjectsFolder } from "../../../../daemon/home/objects-bucket.ts";
+import { claimObjectsFolder, watchBucket } from "../../../../daemon/home/objects-bucket.ts";
+import { createLogger } from "../../../../daemon/utilities/logging.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
 test("one folder of objects belongs to a database, also after a crash and when it is copied", async () => {
@@ -28,4 +29,28 @@ test("one folder of objects belongs to a database, also after a crash and when i
   expect(await mark("restored")).toBe(await mark("first"));
   const races = await Promise.allSettled([claim("third"), claim("fourth")]);
   expect(races.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
+
+test("the bucket of objects is asked again after an interval, and after a clock was set back", async () => {
+  let [now, asked] = [1_000_000, 0];
+  const reach = async () => {
+    asked += 1;
+    return undefined;
+  };
+  const log = await createLogger({
+    level: "silent",
+    format: "json",
+    to: { write: () => true },
+    clock: () => now,
+  });
+  const isReachable = watchBucket({ reach }, { clock: () => now, log });
+  const ask = async (at: number) => {
+    now = at;
+    expect(await isReachable()).toBe(true);
+    return asked;
+  };
+  expect(await ask(1_000_000)).toBe(1);
+  expect(await ask(1_005_000)).toBe(1);
+  expect(await ask(1_005_001)).toBe(2);
+  expect(await ask(5_000)).toBe(3);
 });
