@@ -27,6 +27,7 @@ test(
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
     const env = { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn" };
     let port = 0;
+    let readLog = () => "";
     const serve = () => serveCroft(command, { home, env, port });
     try {
       const { forge } = await croftJson<{ forge: { token: string } }>(
@@ -42,6 +43,7 @@ test(
       let checked = 0;
       for (let round = 0; round <= ROUNDS; round += 1) {
         await using daemon = await serve();
+        readLog = daemon.stderr;
         // A synchronized pair of folders belongs to one address.
         port = Number(new URL(daemon.url).port);
         machineToken ??= await prepareMixed(daemon.url, forge.token, box);
@@ -78,6 +80,9 @@ test(
       expect(checked).toBeGreaterThanOrEqual(ROUNDS * Object.keys(all).length);
       expect(await croftJson<unknown>(command, ["daemon", "check"], { home })).toEqual([]);
       expect(await readdir(join(home, "tmp"))).toEqual([]);
+    } catch (error) {
+      // The answer of a failed request does not say why.
+      throw new Error(`${String(error)}\nThe daemon logged:\n${readLog()}`, { cause: error });
     } finally {
       await rm(home, { recursive: true, force: true });
     }

@@ -70,13 +70,13 @@ const limits = {
   waitingPerClient: 8,
 } as const;
 
-const SERVICES: Readonly<Record<string, "git" | "gitea" | "github">> = {
-  "": "git",
-  git: "git",
-  gitea: "gitea",
-  forgejo: "gitea",
-  github: "github",
-};
+const SERVICES: ReadonlyMap<string, "git" | "gitea" | "github"> = new Map([
+  ["", "git"],
+  ["git", "git"],
+  ["gitea", "gitea"],
+  ["forgejo", "gitea"],
+  ["github", "github"],
+]);
 
 /** The name of every pull mirror ends with the id of its repository. */
 const toPullName = ({ id }: ForgeRepository) => `origin-${id}`;
@@ -97,7 +97,7 @@ export function createMigrate(deps: MigrateDeps) {
     caller: ForgeCaller,
     signal: AbortSignal,
   ): Promise<RepositoryDetails> => {
-    const service = SERVICES[options.service.toLowerCase()];
+    const service = SERVICES.get(options.service.toLowerCase());
     if (service === undefined)
       throw new AppError("unprocessable", "unknown service: give git, gitea, forgejo or github");
     const { address, credentials } = readRemoteAddress(options.address, options.credentials);

@@ -169,6 +169,7 @@ const meanings: Readonly<Record<string, string>> = {
 
 function describeWord(word: string): string {
   const [level = "", category] = word.split(":");
-  if (category === undefined) return meanings[word] ?? "";
+  if (category === undefined)
+    return (Object.hasOwn(meanings, word) ? meanings[word] : undefined) ?? "";
   return `${level === "write" ? "reads and changes" : "reads"}: ${category}`;
 }

@@ -62,7 +62,8 @@ describe("issue templates", () => {
       ".github/ISSUE_TEMPLATE/idea.md":
         "\uFEFF---\nname: Idea\nabout: A wish\nref: next\nlabels: [wish]\n---\n\nTell us\n",
       ".github/ISSUE_TEMPLATE/plain.md": "# Only text\n",
-      ".github/ISSUE_TEMPLATE/broken.yml": "name: Broken\nabout: x\nbody: [{ type: sound }]\n",
+      ".github/ISSUE_TEMPLATE/broken.yml":
+        "name: Broken\nabout: x\nbody: [{ type: constructor }]\n",
       ".github/ISSUE_TEMPLATE/nameless.md": "---\nabout: x\n---\ntext",
     });
     const answer = await by("otto", "GET", `${repo}/issue_templates`);

@@ -136,6 +136,7 @@ describe("an import of code", () => {
     ["a metadata service", { clone_addr: "http://169.254.169.254/a.git" }, 422],
     ["a port where nothing listens", { clone_addr: "http://127.0.0.1:1/a.git" }, 422],
     ["an unknown service", { service: "onedev" }, 422],
+    ["a service with the name of a member of objects", { service: "constructor" }, 422],
     ["an interval that is none", { mirror: true, mirror_interval: "soon" }, 422],
     ["wrong credentials", { auth_password: "wrong" }, 422],
     ["missing credentials", { auth_username: "", auth_password: "" }, 422],

@@ -123,6 +123,12 @@ test("searches find and count the topics and repositories that the caller may re
   expect(await names("q=share", olga)).toEqual(["hut", "open"]);
   expect(await names("q=shared&topic=true", "")).toEqual(["open"]);
   expect(await names("q=secret-plan&topic=true", "")).toEqual([]);
+  // The names of members of objects are no order either.
+  for (const sort of ["age", "constructor", "__proto__"])
+    expect(await api("GET", `/repos/search?sort=${sort}`, undefined, olga)).toMatchObject({
+      status: 422,
+      json: { message: `Invalid sort mode: "${sort}"` },
+    });
   const page = await daemon.request("/olga/open");
   expect(page.text).toContain('href="/?topic=1&amp;q=shared"');
   const start = await daemon.request("/?topic=1&q=shared", {

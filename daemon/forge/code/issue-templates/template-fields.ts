@@ -5,13 +5,13 @@ import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
 type Field = NonNullable<WireIssueTemplate["body"]>[number];
 
 /** Texts of each type of field; a type that is absent here is unknown. */
-const texts: Readonly<Record<string, readonly string[]>> = {
-  markdown: [],
-  textarea: ["description", "placeholder", "value", "render"],
-  input: ["description", "placeholder", "value"],
-  dropdown: ["description"],
-  checkboxes: ["description"],
-};
+const texts: ReadonlyMap<string, readonly string[]> = new Map([
+  ["markdown", []],
+  ["textarea", ["description", "placeholder", "value", "render"]],
+  ["input", ["description", "placeholder", "value"]],
+  ["dropdown", ["description"]],
+  ["checkboxes", ["description"]],
+]);
 
 /** Returns why a form is invalid, in the words of the reference; undefined for a valid one. */
 export function findFieldFault(fields: readonly Field[]): string | undefined {
@@ -35,7 +35,7 @@ function findFault(field: Field, ids: Set<string>): FieldFault | undefined {
   const { type, id } = field;
   const attributes = (field.attributes ?? {}) as Mapping;
   const validations = (field.validations ?? {}) as Mapping;
-  const known = texts[type];
+  const known = texts.get(type);
   if (known === undefined) return { message: "unknown type" };
   if (type === "markdown") return findTextFault(attributes, "value", true);
   if (!/^[\w-]+$/.test(id))
