@@ -12,7 +12,7 @@ import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Subscribers } from "../events.ts";
 import type { FolderMoves } from "./folder-moves.ts";
-import { workInFolder } from "./work-in-folder.ts";
+import { toFirstRun, workInFolder } from "./work-in-folder.ts";
 
 export interface CommitGraphDeps {
   readonly db: Database;
@@ -47,13 +47,13 @@ export function createCommitGraphs(deps: CommitGraphDeps) {
   const { db, git, locate, enqueue, moves, clock, searchLastCommits } = deps;
   const { complete } = moves;
   const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
-  const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
-    enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
+  const writeSoon = (tx: Transaction, { id }: ForgeRepository, runAt = tx.now) =>
+    enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id), runAt });
   return {
     /** Enqueues the job. */
     subscribers: {
-      async "repository.created"(tx, { repository }) {
-        if (!repository.isEmpty) await writeSoon(tx, repository);
+      async "repository.created"(tx, { repository, isAdopted }) {
+        if (!repository.isEmpty) await writeSoon(tx, repository, toFirstRun(tx, isAdopted));
       },
       async push(tx, { repository, changes }) {
         if (changes.some(({ after }) => after !== undefined)) await writeSoon(tx, repository);

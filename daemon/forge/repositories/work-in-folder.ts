@@ -1,3 +1,4 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
@@ -46,3 +47,13 @@ async function findFolder({ find, locate }: WorkInFolderDeps, repositoryId: Repo
     throw error;
   }
 }
+
+/** How long the first jobs of an adopted repository wait. */
+const ADOPTED_WAIT_MS = 5_000;
+
+/**
+ * Returns when the first jobs of a repository run. Those of an adopted one wait: people adopt many folders at once, and the
+ * processes of git of the jobs would take half of the processors from the adoptions that follow.
+ */
+export const toFirstRun = ({ now }: Pick<Transaction, "now">, isAdopted: boolean): number =>
+  isAdopted ? now + ADOPTED_WAIT_MS : now;

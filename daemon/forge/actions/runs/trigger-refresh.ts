@@ -1,4 +1,5 @@
 import { hasActions } from "../../repositories/repository-settings.view.ts";
+import { toFirstRun } from "../../repositories/work-in-folder.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
@@ -55,8 +56,8 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
     },
 
     subscribers: {
-      async "repository.created"(tx, { repository }) {
-        if (!repository.isEmpty) await enqueueRefresh(tx, repository);
+      async "repository.created"(tx, { repository, isAdopted }) {
+        if (!repository.isEmpty) await enqueueRefresh(tx, repository, toFirstRun(tx, isAdopted));
       },
       async "repository.edited"(tx, { repository, former }) {
         // Pushes read nothing while workflows are disabled.
@@ -89,9 +90,13 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
     ] satisfies readonly JobKind[] as readonly JobKind[],
   };
 
-  async function enqueueRefresh(tx: Transaction, { id }: ForgeRepository): Promise<void> {
+  async function enqueueRefresh(
+    tx: Transaction,
+    { id }: ForgeRepository,
+    runAt = tx.now,
+  ): Promise<void> {
     const payload: z.input<typeof payloadSchema> = { repositoryId: id };
-    await enqueue(tx, { kind: KIND, payload, key: String(id) });
+    await enqueue(tx, { kind: KIND, payload, key: String(id), runAt });
   }
 
   async function findHead(repository: ForgeRepository): Promise<string | undefined> {

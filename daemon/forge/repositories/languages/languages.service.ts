@@ -18,7 +18,7 @@ import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { Subscribers } from "../../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
-import { workInFolder } from "../work-in-folder.ts";
+import { toFirstRun, workInFolder } from "../work-in-folder.ts";
 import { ATTRIBUTES_BYTES_MAX, findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
 
 export type Languages = ReturnType<typeof createLanguages>;
@@ -49,8 +49,8 @@ const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() }
 export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDeps) {
   const { complete } = moves;
   const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
-  const countSoon = (tx: Transaction, { id }: ForgeRepository) =>
-    enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
+  const countSoon = (tx: Transaction, { id }: ForgeRepository, runAt = tx.now) =>
+    enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id), runAt });
   return {
     /** Returns the bytes by language, in descending order; empty until the job has run. */
     async get({ id }: Pick<ForgeRepository, "id">): Promise<Readonly<Record<string, number>>> {
@@ -60,8 +60,8 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
 
     /** Enqueues the count. */
     subscribers: {
-      async "repository.created"(tx, { repository }) {
-        if (!repository.isEmpty) await countSoon(tx, repository);
+      async "repository.created"(tx, { repository, isAdopted }) {
+        if (!repository.isEmpty) await countSoon(tx, repository, toFirstRun(tx, isAdopted));
       },
       async "repository.edited"(tx, { repository, former }) {
         if (repository.defaultBranch !== former.defaultBranch) await countSoon(tx, repository);

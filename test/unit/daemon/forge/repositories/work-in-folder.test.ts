@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createCommitGraphs } from "../../../../../daemon/forge/repositories/commit-graphs.ts";
+import { createLanguages } from "../../../../../daemon/forge/repositories/languages/languages.service.ts";
 import { workInFolder } from "../../../../../daemon/forge/repositories/work-in-folder.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
 import { toRepositoryId } from "../../../../../storage/tables/forge/ids.ts";
@@ -62,4 +64,19 @@ test("a failure in a folder that stays is thrown, and so is one in a folder that
     await readHead(directory);
   };
   await expect(workInFolder(deps, repositoryId, restless)).rejects.toThrow("its folder is missing");
+});
+
+test.each([
+  [true, 6_000],
+  [false, 1_000],
+])("the first jobs of a repository with isAdopted %s are due at %i", async (isAdopted, due) => {
+  const times: (number | undefined)[] = [];
+  const enqueue = async (_tx: unknown, { runAt }: { runAt?: number }) => times.push(runAt);
+  // The rest is needed when a job runs.
+  const jobDeps = { enqueue, moves: { complete: async () => true } } as never;
+  const created = { repository: { ...repository, isEmpty: false }, isAdopted } as never;
+  const tx = { now: 1_000 } as never;
+  await createCommitGraphs(jobDeps).subscribers["repository.created"](tx, created);
+  await createLanguages(jobDeps).subscribers["repository.created"](tx, created);
+  expect(times).toEqual([due, due]);
 });
