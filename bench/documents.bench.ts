@@ -10,7 +10,8 @@ import {
   listDocuments,
 } from "../storage/tables/vault/documents/documents.ts";
 import { insertQuota } from "../storage/tables/vault/quotas.ts";
-import { putSearchEntry, searchEntries } from "../storage/tables/vault/search.ts";
+import { searchEntries } from "../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../storage/tables/vault/search-entries.ts";
 import { insertVaultUser } from "../storage/tables/vault/users.ts";
 import { atMost, median, report } from "./measure.ts";
 import type { Figure } from "./results.ts";

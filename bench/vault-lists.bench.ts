@@ -5,7 +5,7 @@ import { insertTopic, setDocumentTopics } from "../storage/tables/vault/document
 import { trashDocument } from "../storage/tables/vault/documents/trash.ts";
 import { type AccountId, toAccountId, toDocumentId } from "../storage/tables/vault/ids.ts";
 import { insertLink } from "../storage/tables/vault/links.ts";
-import { putSearchEntry } from "../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../storage/tables/vault/search-entries.ts";
 import { createPageBrowser } from "../test/support/vault/page-browser.ts";
 import { sendRequest } from "../test/support/send-request.ts";
 import { type BenchHome, makeHome, PASSWORD } from "./daemon.ts";

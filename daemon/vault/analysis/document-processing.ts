@@ -14,7 +14,7 @@ import {
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { putDocumentBytes } from "../../../storage/tables/vault/documents/stored-bytes.ts";
 import { findTopic, setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { AppError } from "../../errors.ts";
 import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";

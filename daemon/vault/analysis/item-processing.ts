@@ -8,7 +8,10 @@ import {
 } from "../../../storage/tables/vault/item-analysis.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import { setIndexStatus } from "../../../storage/tables/vault/passages.ts";
-import { deleteSearchEntryOfItem, putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import {
+  deleteSearchEntryOfItem,
+  putSearchEntry,
+} from "../../../storage/tables/vault/search-entries.ts";
 import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import { ANALYZE_JOB, MAX_ANALYZE_BYTES } from "../cloud/analysis/analyze-job.ts";
 import type { CloudBytes } from "../cloud/bytes/bytes.service.ts";

@@ -10,7 +10,7 @@ import {
 import { countUploads, sumUploadBytes } from "../../../storage/tables/vault/documents/uploads.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { bookBytes, findRoom } from "../../../storage/tables/vault/quotas.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";

@@ -28,7 +28,8 @@ import {
 } from "../../../storage/tables/vault/documents/shares.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { type DocumentId, toDocumentId } from "../../../storage/tables/vault/ids.ts";
-import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { listPassages } from "../../../storage/tables/vault/search.ts";
+import { renameSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";

@@ -11,7 +11,7 @@ import {
   removeDocumentTopic,
 } from "../../../storage/tables/vault/documents/topics.ts";
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
-import { renameSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { renameSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import { documentNotFound } from "./documents.service.ts";

@@ -19,7 +19,7 @@ import {
 } from "../../../storage/tables/vault/documents/trash.ts";
 import type { AccountId, DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { bookBytes, findQuota, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";

@@ -19,7 +19,7 @@ import {
 import { putDocumentBytes } from "../../../storage/tables/vault/documents/stored-bytes.ts";
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { bookBytes, findRoom, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
-import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../storage/tables/vault/search-entries.ts";
 import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import type { DocumentFiles } from "./document-files.ts";

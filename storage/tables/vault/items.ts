@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
-import { renameItemEntries } from "./search.ts";
+import { renameItemEntries } from "./search-entries.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
 import { bytes, derived, integer, named, optional, text, textId, unread } from "../columns.ts";
 import { defineTable, type RecordOf } from "../table.ts";

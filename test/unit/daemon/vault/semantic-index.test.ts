@@ -14,7 +14,7 @@ import {
   findDocument,
   insertDocument,
 } from "../../../../storage/tables/vault/documents/documents.ts";
-import { putSearchEntry } from "../../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../../storage/tables/vault/search-entries.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
 import {
   AI_EMBEDDING_MODEL,

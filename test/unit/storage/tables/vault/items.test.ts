@@ -16,7 +16,8 @@ import {
   putItemAnalysis,
 } from "../../../../../storage/tables/vault/item-analysis.ts";
 import { replaceFolderItems, softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
-import { putSearchEntry, searchEntries } from "../../../../../storage/tables/vault/search.ts";
+import { searchEntries } from "../../../../../storage/tables/vault/search.ts";
+import { putSearchEntry } from "../../../../../storage/tables/vault/search-entries.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 import { createPostgresPool } from "../../../../support/storage/postgres.ts";

@@ -7,12 +7,11 @@ import {
   insertDocument,
   listDocuments,
 } from "../../../../../storage/tables/vault/documents/documents.ts";
+import { listPassages, searchEntries } from "../../../../../storage/tables/vault/search.ts";
 import {
-  listPassages,
   putSearchEntry,
   renameSearchEntry,
-  searchEntries,
-} from "../../../../../storage/tables/vault/search.ts";
+} from "../../../../../storage/tables/vault/search-entries.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { cases } from "../../../../support/property.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
