@@ -48,6 +48,8 @@ const BYTES_MAX = 64 * 1024 * 1024;
 
 interface Running extends OwnedProcess<MessagingProcess> {
   readonly runs: Map<number, PromiseWithResolvers<Buffer>>;
+  /** Resolves when the process has ended and each of its runs has its result. */
+  readonly gone: Promise<void>;
   isReady: boolean;
 }
 
@@ -88,19 +90,20 @@ export function createGitLauncher(
       serialization: "advanced",
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
-    const started: Running = { ...owned, runs: new Map(), isReady: false };
+    const runs: Running["runs"] = new Map();
+    const gone = owned.exited.then(({ exitCode, signal, error }) => {
+      if (running === started) {
+        end();
+        options.onLost(error ?? signal ?? exitCode);
+      }
+      for (const run of runs.values()) run.reject(toLost());
+    });
+    const started: Running = { ...owned, runs, gone, isReady: false };
     running = started;
     // Only its runs keep the daemon's process alive.
     started.child.unref();
     started.child.channel?.unref();
     started.child.on("message", (message) => take(started, message as LauncherAnswer));
-    void started.exited.then(({ exitCode, signal, error }) => {
-      if (running === started) {
-        end();
-        options.onLost(error ?? signal ?? exitCode);
-      }
-      for (const run of started.runs.values()) run.reject(toLost());
-    });
   };
 
   const ask = async ({ child, runs }: Running, args: readonly string[], run: GitRunOptions) => {
@@ -147,9 +150,9 @@ export function createGitLauncher(
     async close() {
       isClosed = true;
       clearTimeout(idle);
-      await Promise.allSettled(running?.runs.values().map(({ promise }) => promise) ?? []);
+      await Promise.allSettled([...(running?.runs.values() ?? [])].map(({ promise }) => promise));
       running?.child.ref();
-      await end()?.exited;
+      await end()?.gone;
     },
   };
 }
