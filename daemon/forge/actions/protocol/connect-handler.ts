@@ -11,7 +11,7 @@ import { closeAfterUnreadBody, readWholeBody } from "../../../http/request-body.
 import { runnerService } from "../../../workflows/runner-messages.ts";
 import { RunnerRefusal } from "../runners/registration.service.ts";
 import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
-import { hasFewObjects, isSmall, OddMessage, splitLog } from "./wire-bounds.ts";
+import { hasFewValues, isSmall, OddMessage, splitLog } from "./wire-bounds.ts";
 
 /** Path prefix of the services of the protocol. */
 const RUNNER_PROTOCOL_PREFIX = "/api/actions";
@@ -19,7 +19,7 @@ const RUNNER_PROTOCOL_PREFIX = "/api/actions";
 /** Largest message of a runner, compressed or not. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Largest message of JSON, which runners do not use. */
-const JSON_BYTES_MAX = 1024 * 1024;
+const JSON_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * Largest message of a client without credentials, which only needs to register, and in an envelope of gRPC-Web: its parts are
  * not counted before it is decoded.
@@ -214,7 +214,7 @@ async function sendBounded(
     header.delete("content-length");
     const parts = (isProtobuf && input === updateLog.input && splitLog(bytes)) || [{ bytes }];
     for (const part of parts) {
-      const isFine = isProtobuf ? isSmall(input, part.bytes) : hasFewObjects(part.bytes);
+      const isFine = isProtobuf ? isSmall(input, part.bytes) : hasFewValues(part.bytes);
       if (!isFine) return brokenMessage("the message has too many parts");
       answer = await handler({ ...request, body: once(part.bytes) });
       if (answer.status === 500 && isBrokenMessage(input, header, part.bytes))

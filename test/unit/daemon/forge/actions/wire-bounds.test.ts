@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import {
-  hasFewObjects,
+  hasFewValues,
   isSmall,
   OddMessage,
   splitLog,
@@ -66,8 +66,12 @@ test("attack: a message of many fields in few bytes is not decoded", () => {
   const state = Buffer.concat([Buffer.from([0x0a, ...length]), steps]);
   expect(isSmall(updateTask.input, state)).toBe(false);
   expect(fromBinary(updateTask.input, state).state?.steps).toHaveLength(150_000);
-  expect(hasFewObjects(Buffer.from(`{"rows":[${"{},".repeat(20_000)}{}]}`))).toBe(false);
-  expect(hasFewObjects(Buffer.from(`{"rows":[${"{},".repeat(9_000)}{}]}`))).toBe(true);
+  expect(hasFewValues(Buffer.from(`{"rows":[${"{},".repeat(25_000)}{}]}`))).toBe(false);
+  expect(hasFewValues(Buffer.from(`{"rows":[${"{},".repeat(20_000)}{}]}`))).toBe(true);
+  expect(hasFewValues(Buffer.from(`[${"[".repeat(50_000)}`))).toBe(false);
+  expect(hasFewValues(Buffer.from(`[${"1,".repeat(50_000)}1]`))).toBe(false);
+  const text = JSON.stringify({ outputs: { a: '\\"{},'.repeat(100_000) } });
+  expect(hasFewValues(Buffer.from(text))).toBe(true);
 });
 
 test.each([
