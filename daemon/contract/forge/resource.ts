@@ -46,12 +46,15 @@ export function resource<
   return declare({ ...verbs, list } as unknown as ForgeVerbs<B>);
 }
 
-/** Wrong credentials are refused everywhere, the scope of a token wherever one is needed. */
+/**
+ * Wrong credentials are refused everywhere, and so is an account that must change its password: its clients may still send
+ * credentials to an operation that anyone may call.
+ */
 function refusalsOf(declared: Omit<Endpoint, "replies">): number[] {
-  const { gate, params, query, body, limit } = declared;
+  const { params, query, body, limit } = declared;
   return [
     401,
-    ...(gate.admits === "anyone" && gate.scope === undefined ? [] : [403]),
+    403,
     ...(params === undefined ? [] : [404]),
     ...(body !== undefined || (query !== undefined && canBeRefused(query)) ? [422] : []),
     ...(changesRepository(declared) ? [423] : []),
