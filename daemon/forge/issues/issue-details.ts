@@ -1,16 +1,19 @@
 import {
   type ForgeAttachment,
   listAttachmentsOfComments,
-  listAttachmentsOfIssue,
+  listAttachmentsOfIssues,
 } from "../../../storage/tables/forge/issues/attachments.ts";
 import type { Queries } from "../../../storage/engine/database.ts";
-import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
-import { type ForgeIssue, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
+import { listLabelsOfIssues } from "../../../storage/tables/forge/issues/issue-labels.ts";
 import {
-  findMilestone,
+  type ForgeIssue,
+  listAssigneesOfIssues,
+} from "../../../storage/tables/forge/issues/issues.ts";
+import {
   type ForgeMilestone,
+  listMilestonesByIds,
 } from "../../../storage/tables/forge/issues/milestones.ts";
-import { findPull, type ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import { type ForgePull, listPullsOf } from "../../../storage/tables/forge/pulls/pulls.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
@@ -35,25 +38,47 @@ export interface IssueDetails {
 /** Loads the records that the view of an issue shows. */
 export async function loadIssueDetails(
   db: Queries,
-  { repository, owner }: OwnedRepository,
+  owned: OwnedRepository,
   issue: ForgeIssue,
   viewer: ForgeUser | undefined,
 ): Promise<IssueDetails> {
-  const assigneeIds = await listAssignees(db, issue.id);
-  return {
+  const [details] = await loadAllIssueDetails(db, [{ owned, issue }], viewer);
+  if (details === undefined) throw new Error("the details of an issue are missing");
+  return details;
+}
+
+/** Loads the records of a list of issues, with as many statements as for one. */
+export async function loadAllIssueDetails(
+  db: Queries,
+  all: readonly Pick<IssueDetails, "owned" | "issue">[],
+  viewer: ForgeUser | undefined,
+): Promise<IssueDetails[]> {
+  const issues = all.map(({ issue }) => issue);
+  const ids = issues.map(({ id }) => id);
+  const assignees = await listAssigneesOfIssues(db, ids);
+  const authorIds = issues.map(({ authorId }) => authorId);
+  const people = await findPeople(db, [...authorIds, ...[...assignees.values()].flat()]);
+  const labels = await listLabelsOfIssues(db, ids);
+  const milestones = await listMilestonesByIds(
+    db,
+    issues.flatMap(({ milestoneId }) => milestoneId ?? []),
+  );
+  const attachments = await listAttachmentsOfIssues(db, ids);
+  const pulls = await listPullsOf(
+    db,
+    issues.filter(({ isPull }) => isPull).map(({ id }) => id),
+  );
+  return all.map(({ owned: { repository, owner }, issue }) => ({
     owned: { repository, owner },
     issue,
-    people: await findPeople(db, [issue.authorId, ...assigneeIds]),
-    assigneeIds,
-    labels: await listIssueLabels(db, issue.id),
-    milestone:
-      issue.milestoneId === undefined
-        ? undefined
-        : await findMilestone(db, repository.id, { id: issue.milestoneId }),
-    attachments: await listAttachmentsOfIssue(db, issue.id),
-    pull: issue.isPull ? await findPull(db, issue.id) : undefined,
+    people,
+    assigneeIds: assignees.get(issue.id) ?? [],
+    labels: labels.get(issue.id) ?? [],
+    milestone: issue.milestoneId === undefined ? undefined : milestones.get(issue.milestoneId),
+    attachments: attachments.get(issue.id) ?? [],
+    pull: pulls.get(issue.id),
     viewer,
-  };
+  }));
 }
 
 /** Loads the records that the view of a comment shows besides the comment and its issue. */

@@ -11,7 +11,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { openIssue } from "./issue-access.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
-import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
+import { type IssueDetails, loadAllIssueDetails } from "./issue-details.ts";
 import type { Emit } from "../events.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 
@@ -54,10 +54,9 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
       opened: GrantedRepository,
       caller: ForgeCaller | undefined,
     ): Promise<readonly IssueDetails[]> {
-      const pinned: IssueDetails[] = [];
-      for (const issue of await listPinnedIssues(db, opened.repository.id, false))
-        pinned.push(await loadIssueDetails(db, opened, issue, caller?.user));
-      return pinned;
+      const pinned = await listPinnedIssues(db, opened.repository.id, false);
+      const all = pinned.map((issue) => ({ owned: opened, issue }));
+      return loadAllIssueDetails(db, all, caller?.user);
     },
 
     /** Returns whether another issue and another pull request may be pinned. */

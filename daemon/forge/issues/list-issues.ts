@@ -21,7 +21,7 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { readsKind } from "./issue-access.ts";
-import { loadIssueDetails, type IssueDetails } from "./issue-details.ts";
+import { loadAllIssueDetails, type IssueDetails } from "./issue-details.ts";
 
 /** The filters of a list of issues, as in the query; an empty text does not filter. */
 export interface IssueListOptions extends PageWindow {
@@ -75,10 +75,8 @@ export async function listRepositoryIssues(
   };
   const order = toOrder(query.sort);
   const found = await listIssues(db, filter, { ...toRows(query), order });
-  const issues: IssueDetails[] = [];
-  for (const issue of found.issues)
-    issues.push(await loadIssueDetails(db, opened, issue, caller?.user));
-  return { issues, total: found.total };
+  const all = found.issues.map((issue) => ({ owned: opened, issue }));
+  return { issues: await loadAllIssueDetails(db, all, caller?.user), total: found.total };
 
   /** Unknown milestones are ignored, as in the reference. */
   async function findMilestones(repositoryId: RepositoryId): Promise<MilestoneId[]> {

@@ -1,22 +1,18 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import {
-  findUserById,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { type ForgeTeam, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { IssueId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import {
   countSubmittedReviews,
-  listReviewRequests,
+  listReviewRequestsOf,
 } from "../../../storage/tables/forge/pulls/reviews.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
-import { type IssueDetails, loadIssueDetails } from "../issues/issue-details.ts";
+import { findPeople, type IssueDetails, loadAllIssueDetails } from "../issues/issue-details.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { OpenedPull } from "./open-pull.ts";
@@ -41,56 +37,106 @@ export interface ReviewSummary {
   readonly count: number;
 }
 
-async function loadReviewSummary(db: Queries, issueId: IssueId): Promise<ReviewSummary> {
-  const requests = await listReviewRequests(db, issueId);
-  const userIds = requests.flatMap(({ reviewerId }) => reviewerId ?? []);
-  const teamIds = requests.flatMap(({ teamId }) => teamId ?? []);
-  return {
-    requestedUsers: await listUsersByIds(db, userIds),
-    requestedTeams: await listTeamsByIds(db, teamIds),
-    count: await countSubmittedReviews(db, issueId),
-  };
+/** Loads the records of a pull request for a viewer. */
+export async function loadPullDetails(
+  db: Queries,
+  caller: ForgeCaller | undefined,
+  owned: OwnedRepository,
+  opened: OpenedPull,
+): Promise<PullDetails> {
+  const [details] = await loadAllPullDetails(db, caller, owned, [opened]);
+  if (details === undefined) throw new Error("the details of a pull request are missing");
+  return details;
 }
 
-/** Loads the records of pull requests for one viewer; repositories once for all of them. */
-export type LoadPull = (owned: OwnedRepository, opened: OpenedPull) => Promise<PullDetails>;
-
-export function createPullLoader(db: Queries, caller: ForgeCaller | undefined): LoadPull {
-  const repositories = new Map<RepositoryId, Promise<RepositoryDetails | undefined>>();
-  return async (owned, { issue, pull }) => {
-    const base = await findOnce(owned.repository.id);
-    if (base === undefined) throw new Error("the base of a pull request is missing");
+/** Loads the records of pull requests of one repository: all of one kind at once, but each head by itself. */
+export async function loadAllPullDetails(
+  db: Queries,
+  caller: ForgeCaller | undefined,
+  owned: OwnedRepository,
+  all: readonly OpenedPull[],
+): Promise<PullDetails[]> {
+  const issues = all.map(({ issue }) => ({ owned, issue }));
+  const details = await loadAllIssueDetails(db, issues, caller?.user);
+  const reviews = await loadReviewSummaries(
+    db,
+    all.map(({ issue }) => issue.id),
+  );
+  const mergers = await findPeople(
+    db,
+    all.map(({ pull }) => pull.mergedBy),
+  );
+  const places = new Map<RepositoryId, RepositoryDetails | undefined>();
+  for (const id of [owned.repository.id, ...all.flatMap(({ pull }) => pull.headRepositoryId ?? [])])
+    if (!places.has(id)) places.set(id, await findPlace(db, caller, id));
+  const base = places.get(owned.repository.id);
+  if (base === undefined) throw new Error("the base of a pull request is missing");
+  return all.map(({ issue, pull }, at) => {
+    const issueDetails = details[at];
+    const review = reviews.get(issue.id);
+    if (issueDetails === undefined || review === undefined)
+      throw new Error("the details of a pull request are missing");
     const { headRepositoryId, mergedBy } = pull;
-    const head = headRepositoryId === undefined ? undefined : await findOnce(headRepositoryId);
-    const mayReadHead =
-      head !== undefined &&
-      (head.repository.id === base.repository.id ||
-        (reaches(head.access, "read") && !(isPublicOnly(caller) && !isPublic(head))));
+    const head = headRepositoryId === undefined ? undefined : places.get(headRepositoryId);
     return {
-      ...(await loadIssueDetails(db, owned, issue, caller?.user)),
+      ...issueDetails,
       pull,
       base,
-      head: mayReadHead ? head : undefined,
-      mergedBy: mergedBy === undefined ? undefined : await findUserById(db, mergedBy),
-      reviews: await loadReviewSummary(db, issue.id),
+      head: mayReadHead(head, base, caller) ? head : undefined,
+      mergedBy: mergedBy === undefined ? undefined : mergers.get(mergedBy),
+      reviews: review,
     };
-  };
+  });
+}
 
-  function findOnce(id: RepositoryId): Promise<RepositoryDetails | undefined> {
-    const known = repositories.get(id);
-    if (known !== undefined) return known;
-    const finding = find(id);
-    repositories.set(id, finding);
-    return finding;
-  }
+function mayReadHead(
+  head: RepositoryDetails | undefined,
+  base: RepositoryDetails,
+  caller: ForgeCaller | undefined,
+): boolean {
+  if (head === undefined) return false;
+  if (head.repository.id === base.repository.id) return true;
+  return reaches(head.access, "read") && !(isPublicOnly(caller) && !isPublic(head));
+}
 
-  async function find(id: RepositoryId): Promise<RepositoryDetails | undefined> {
-    const repository = await findRepositoryById(db, id);
-    const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined) return undefined;
-    const owned = { repository, owner };
-    const access = await findAccess(db, owned, caller?.user);
-    const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
-    return { ...owned, watchers, access, isSignedIn: caller !== undefined };
-  }
+async function loadReviewSummaries(
+  db: Queries,
+  ids: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, ReviewSummary>> {
+  const requests = await listReviewRequestsOf(db, ids);
+  const asked = [...requests.values()].flat();
+  const users = await findPeople(
+    db,
+    asked.map(({ reviewerId }) => reviewerId),
+  );
+  const teamIds = new Set(asked.flatMap(({ teamId }) => teamId ?? []));
+  const teams = await listTeamsByIds(db, [...teamIds]);
+  const counts = await countSubmittedReviews(db, ids);
+  return new Map(
+    ids.map((id) => {
+      const own = requests.get(id) ?? [];
+      const summary = {
+        requestedUsers: own.flatMap(({ reviewerId }) =>
+          reviewerId === undefined ? [] : (users.get(reviewerId) ?? []),
+        ),
+        requestedTeams: teams.filter((team) => own.some(({ teamId }) => teamId === team.id)),
+        count: counts.get(id) ?? 0,
+      };
+      return [id, summary];
+    }),
+  );
+}
+
+async function findPlace(
+  db: Queries,
+  caller: ForgeCaller | undefined,
+  id: RepositoryId,
+): Promise<RepositoryDetails | undefined> {
+  const repository = await findRepositoryById(db, id);
+  const owner = repository && (await findUserById(db, repository.ownerId));
+  if (repository === undefined || owner === undefined) return undefined;
+  const owned = { repository, owner };
+  const access = await findAccess(db, owned, caller?.user);
+  const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
+  return { ...owned, watchers, access, isSignedIn: caller !== undefined };
 }

@@ -13,7 +13,7 @@ import type { GrantedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { type OpenedPull, openPull } from "./open-pull.ts";
-import { createPullLoader, type PullDetails } from "./pull-details.ts";
+import { loadPullDetails, type PullDetails } from "./pull-details.ts";
 import type { PullEdit } from "./pull-requests.ts";
 import type { PullRefs } from "./pull-refs.ts";
 
@@ -68,7 +68,7 @@ export function createPullEdits({
           await changes.changeLabels(tx, { owned: place, issue, actor: caller.user }, labels);
         }
         const current = await openPull(tx, place, number);
-        return createPullLoader(tx, caller)(place, current);
+        return loadPullDetails(tx, caller, place, current);
       });
     },
   };

@@ -39,7 +39,7 @@ import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
 import { type OpenedPull, openPull } from "./open-pull.ts";
-import { createPullLoader, type PullDetails } from "./pull-details.ts";
+import { loadAllPullDetails, loadPullDetails, type PullDetails } from "./pull-details.ts";
 import { assertMayOpen, findHead, type PullHead } from "./pull-ends.ts";
 import { type NewPullRequest, noDetails, type PullListOptions } from "./pull-requests.ts";
 import type { PullRefs } from "./pull-refs.ts";
@@ -99,8 +99,8 @@ export function createPulls({
     },
 
     async get(opened: GrantedRepository, number: number): Promise<PullDetails> {
-      const load = createPullLoader(db, opened.grant.caller);
-      return load(opened, await openPull(db, opened, number));
+      const pull = await openPull(db, opened, number);
+      return loadPullDetails(db, opened.grant.caller, opened, pull);
     },
 
     /** Returns the newest pull request between two branches, also a closed one. */
@@ -180,7 +180,7 @@ export function createPulls({
     const issue = await findIssueById(db, id);
     const pull = issue && (await findPull(db, id));
     if (issue === undefined || pull === undefined) throw notFound();
-    return createPullLoader(db, caller)(opened, { issue, pull });
+    return loadPullDetails(db, caller, opened, { issue, pull });
   }
 
   async function insert(
@@ -246,17 +246,15 @@ export function createPulls({
     opened: GrantedRepository,
     issues: readonly ForgeIssue[],
   ): Promise<PullDetails[]> {
-    const load = createPullLoader(db, opened.grant.caller);
     const pulls = await listPullsOf(
       db,
       issues.map(({ id }) => id),
     );
-    const loaded: PullDetails[] = [];
-    for (const issue of issues) {
+    const all = issues.flatMap((issue) => {
       const pull = pulls.get(issue.id);
-      if (pull !== undefined) loaded.push(await load(opened, { issue, pull }));
-    }
-    return loaded;
+      return pull === undefined ? [] : [{ issue, pull }];
+    });
+    return loadAllPullDetails(db, opened.grant.caller, opened, all);
   }
 
   async function loadFound(
@@ -265,7 +263,7 @@ export function createPulls({
   ): Promise<PullDetails> {
     const issue = pull && (await findIssueById(db, pull.issueId));
     if (pull === undefined || issue === undefined) throw notFound();
-    return createPullLoader(db, opened.grant.caller)(opened, { issue, pull });
+    return loadPullDetails(db, opened.grant.caller, opened, { issue, pull });
   }
 }
 

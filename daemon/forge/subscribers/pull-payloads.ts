@@ -4,7 +4,7 @@ import { countWatchers } from "../../../storage/tables/forge/repositories/watche
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeEvents, IssueAction, IssueChange } from "../events.ts";
-import { createPullLoader } from "../pulls/pull-details.ts";
+import { loadPullDetails } from "../pulls/pull-details.ts";
 import { toPullView } from "../pulls/pull.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -74,7 +74,7 @@ async function loadView(
   pull: ForgePull,
   urls: ForgeUrls,
 ) {
-  return toPullView(await createPullLoader(tx, undefined)(owned, { issue, pull }), urls);
+  return toPullView(await loadPullDetails(tx, undefined, owned, { issue, pull }), urls);
 }
 
 async function loadRepository(

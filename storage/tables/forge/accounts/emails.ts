@@ -1,7 +1,9 @@
 import type { Database, Queries, Transaction } from "../../../engine/database.ts";
 import { isOverlongTerm, toTrigramTerm, toLikePattern } from "./user-search.ts";
 import type { EmailId, UserId } from "../ids.ts";
+import { inChunks } from "../../chunks.ts";
 import { flag, generated, id, text, unread } from "../../columns.ts";
+import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
 const emails = defineTable("forge_emails", {
@@ -58,28 +60,21 @@ export async function findEmail(db: Queries, email: string): Promise<ForgeEmail 
   return emails.find(db, { lowerEmail: email.toLowerCase() });
 }
 
-/** Addresses of one query: chunks keep the number of distinct statements small. */
-const ADDRESSES_PER_QUERY = 20;
-
 /** Returns the ids of the users who have verified these addresses, which are in lower case, by address. */
 export async function listVerifiedOwners(
   db: Queries,
   addresses: readonly string[],
 ): Promise<Map<string, UserId>> {
-  const owners = new Map<string, UserId>();
   // No database stores NUL.
   const storable = addresses.filter((address) => !address.includes("\0"));
-  for (let at = 0; at < storable.length; at += ADDRESSES_PER_QUERY) {
-    const chunk = storable.slice(at, at + ADDRESSES_PER_QUERY);
-    const padded = [...chunk, ...Array<string>(ADDRESSES_PER_QUERY - chunk.length).fill("")];
-    const rows = await db.all<{ lower_email: string; user_id: UserId }>(
-      `SELECT lower_email, user_id FROM forge_emails
-       WHERE is_verified = 1 AND lower_email IN (${padded.map(() => "?").join(", ")})`,
-      ...padded,
+  const rows = await inChunks(storable, "", (chunk) => {
+    const { sql: condition, values } = sql`is_verified = 1 AND lower_email IN (${chunk})`;
+    return db.all<{ lower_email: string; user_id: UserId }>(
+      `SELECT lower_email, user_id FROM forge_emails WHERE ${condition}`,
+      ...values,
     );
-    for (const row of rows) owners.set(row.lower_email, row.user_id);
-  }
-  return owners;
+  });
+  return new Map(rows.map((row) => [row.lower_email, row.user_id]));
 }
 
 /** Replaces a person's primary address by a verified one. Throws `conflict` when any account has the new one. */

@@ -4,6 +4,7 @@
 // Every write of a user row goes through this file, which keeps the counts of the filters (user-facets.ts) in step, except
 // for the counts of followers and stars (user-counts.ts).
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { coded, flag, id, initial, integer, optional, text, unread } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { deleteEmailsOf } from "./emails.ts";
@@ -162,15 +163,7 @@ export const findUserByName = (db: Queries, name: string): Promise<ForgeUser | u
 
 /** The accounts with these ids, in no order; missing ids are left out. */
 export async function listUsersByIds(db: Queries, ids: readonly UserId[]): Promise<ForgeUser[]> {
-  const unique = [...new Set(ids)];
-  const found: ForgeUser[] = [];
-  // Chunks keep the number of distinct statements, and so of cached ones, small.
-  for (let at = 0; at < unique.length; at += idsPerQuery) {
-    const chunk: number[] = unique.slice(at, at + idsPerQuery);
-    const padded = [...chunk, ...Array<number>(idsPerQuery - chunk.length).fill(-1)];
-    found.push(...(await users.list(db, { id: padded })));
-  }
-  return found;
+  return inChunksOfIds(ids, (id) => users.list(db, { id }));
 }
 
 /** Returns the form in which names are compared: ASCII letters in lower case, everything else unchanged. */
@@ -182,5 +175,3 @@ function toSearchText(user: ForgeUser): SearchText {
   const names = `${user.name}\n${user.fullName}`.toLowerCase();
   return { names, email: user.email.toLowerCase() };
 }
-
-const idsPerQuery = 50;

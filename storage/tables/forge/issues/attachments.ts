@@ -6,6 +6,7 @@ import {
   type AttachmentId,
   toCommentId,
 } from "../ids.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { generated, id, integer, now, optional, text } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
@@ -66,25 +67,26 @@ export async function listAttachmentsOfIssue(
   return attachments.list(db, { issueId, commentId: undefined }, { order: "id" });
 }
 
-const idsPerQuery = 50;
+/** Returns the files of issues themselves, oldest first, by the id of the issue. */
+export async function listAttachmentsOfIssues(
+  db: Queries,
+  issueIds: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, readonly ForgeAttachment[]>> {
+  const found = await inChunksOfIds(issueIds, (issueId) =>
+    attachments.list(db, { issueId, commentId: undefined }, { order: "id" }),
+  );
+  return Map.groupBy(found, ({ issueId }) => issueId);
+}
 
 /** Returns the files of comments, oldest first, by the comment's id. */
 export async function listAttachmentsOfComments(
   db: Queries,
   commentIds: readonly CommentId[],
 ): Promise<ReadonlyMap<CommentId, readonly ForgeAttachment[]>> {
-  const found = new Map<CommentId, ForgeAttachment[]>();
-  // Chunks keep the number of distinct statements small.
-  for (let at = 0; at < commentIds.length; at += idsPerQuery) {
-    const chunk = commentIds.slice(at, at + idsPerQuery);
-    const padded = [...chunk, ...Array<number>(idsPerQuery - chunk.length).fill(-1)];
-    const rows = await attachments.list(db, sql`comment_id IN (${padded})`, { order: "id" });
-    for (const attachment of rows) {
-      const id = attachment.commentId ?? toCommentId(-1);
-      found.set(id, [...(found.get(id) ?? []), attachment]);
-    }
-  }
-  return found;
+  const found = await inChunksOfIds(commentIds, (commentId) =>
+    attachments.list(db, { commentId }, { order: "id" }),
+  );
+  return Map.groupBy(found, ({ commentId = toCommentId(-1) }) => commentId);
 }
 
 /** Returns how many files an issue has, those of its comments included. */

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { id } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable } from "../../table.ts";
@@ -38,3 +39,20 @@ export const listIssueLabels = (db: Queries, issueId: IssueId): Promise<ForgeLab
       sql`forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ${issueId}`,
       { order: "l.name, l.id" },
     );
+
+/** Returns the labels of issues, by name, by the id of the issue. */
+export async function listLabelsOfIssues(
+  db: Queries,
+  issueIds: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, readonly ForgeLabel[]>> {
+  const rows = await inChunksOfIds(issueIds, (ids) => {
+    const { sql: condition, values } = sql`i.issue_id IN (${ids})`;
+    return db.all<{ issue_id: IssueId }>(
+      `SELECT i.issue_id, ${labels.as("l").columns} FROM forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id
+       WHERE ${condition} ORDER BY l.name, l.id`,
+      ...values,
+    );
+  });
+  const byIssue = Map.groupBy(rows, (row) => row.issue_id);
+  return new Map([...byIssue].map(([issueId, all]) => [issueId, all.map(labels.read)]));
+}

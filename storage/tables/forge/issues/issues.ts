@@ -5,6 +5,7 @@ import { type Window, defineTable, type RecordOf } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, CommentId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import {
   flag,
   generated,
@@ -213,8 +214,7 @@ export async function listClosedBetween(
 
 /** Returns the existing issues of these ids, unordered. */
 export async function listIssuesByIds(db: Queries, ids: readonly IssueId[]): Promise<ForgeIssue[]> {
-  if (ids.length === 0) return [];
-  return issues.list(db, sql`id IN (${ids})`);
+  return inChunksOfIds(ids, (id) => issues.list(db, { id }));
 }
 
 /** Returns the issue of a number in a repository. */
@@ -271,6 +271,18 @@ export async function replaceAssignees(
 export async function listAssignees(db: Queries, issueId: IssueId): Promise<UserId[]> {
   const rows = await assignees.list(db, { issueId }, { order: "user_id" });
   return rows.map(({ userId }) => userId);
+}
+
+/** Returns the ids of the assignees of issues, sorted, by the id of the issue. */
+export async function listAssigneesOfIssues(
+  db: Queries,
+  issueIds: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, readonly UserId[]>> {
+  const rows = await inChunksOfIds(issueIds, (issueId) =>
+    assignees.list(db, { issueId }, { order: "user_id" }),
+  );
+  const byIssue = Map.groupBy(rows, ({ issueId }) => issueId);
+  return new Map([...byIssue].map(([issueId, all]) => [issueId, all.map(({ userId }) => userId)]));
 }
 
 const subscriptions = defineTable("forge_issue_subscriptions", {

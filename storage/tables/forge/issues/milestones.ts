@@ -2,6 +2,7 @@ import { lockRow } from "../lock-row.ts";
 import { toContains } from "../../contains.ts";
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { MilestoneId, RepositoryId } from "../ids.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { derived, flag, generated, id, integer, now, optional, text } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
@@ -93,12 +94,7 @@ export async function listMilestonesByIds(
   db: Queries,
   ids: readonly MilestoneId[],
 ): Promise<ReadonlyMap<MilestoneId, ForgeMilestone>> {
-  if (ids.length === 0) return new Map();
-  const rows = await milestones.readAll(
-    db,
-    `SELECT ${milestones.columns} FROM forge_milestones m WHERE m.id IN (${ids.map(() => "?").join(", ")}) ORDER BY m.id`,
-    ...ids,
-  );
+  const rows = await inChunksOfIds(ids, (id) => milestones.list(db, { id }));
   return new Map(rows.map((row) => [row.id, row]));
 }
 

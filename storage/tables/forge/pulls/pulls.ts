@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { flag, id, initial, integer, json, oneOf, optional, text } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
@@ -89,8 +90,7 @@ export async function listPullsOf(
   db: Queries,
   issueIds: readonly IssueId[],
 ): Promise<ReadonlyMap<IssueId, ForgePull>> {
-  if (issueIds.length === 0) return new Map();
-  const found = await pulls.list(db, { issueId: issueIds });
+  const found = await inChunksOfIds(issueIds, (issueId) => pulls.list(db, { issueId }));
   return new Map(found.map((pull) => [pull.issueId, pull]));
 }
 

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import {
   flag,
   generated,
@@ -125,9 +126,31 @@ export function listReviewRequests(db: Queries, issueId: IssueId): Promise<Forge
   return reviews.list(db, { issueId, state: "requested" }, { order: "id" });
 }
 
-/** Returns how many reviews of a pull request were submitted. */
-export function countSubmittedReviews(db: Queries, issueId: IssueId): Promise<number> {
-  return reviews.count(db, { issueId, state: ["approved", "changes_requested", "comment"] });
+/** Returns the requests of pull requests, as `listReviewRequests`. */
+export async function listReviewRequestsOf(
+  db: Queries,
+  issueIds: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, readonly ForgeReview[]>> {
+  const found = await inChunksOfIds(issueIds, (issueId) =>
+    reviews.list(db, { issueId, state: "requested" }, { order: "id" }),
+  );
+  return Map.groupBy(found, ({ issueId }) => issueId);
+}
+
+/** Returns how many reviews of pull requests were submitted. */
+export async function countSubmittedReviews(
+  db: Queries,
+  issueIds: readonly IssueId[],
+): Promise<ReadonlyMap<IssueId, number>> {
+  const rows = await inChunksOfIds(issueIds, (ids) => {
+    const submitted = ["approved", "changes_requested", "comment"];
+    const { sql: condition, values } = sql`issue_id IN (${ids}) AND state IN (${submitted})`;
+    return db.all<{ issue_id: IssueId; total: number }>(
+      `SELECT issue_id, COUNT(*) AS total FROM forge_reviews WHERE ${condition} GROUP BY issue_id`,
+      ...values,
+    );
+  });
+  return new Map(rows.map((row) => [row.issue_id, row.total]));
 }
 
 /** Returns the approvals and requests for changes of a pull request, of one person if given, oldest first. */

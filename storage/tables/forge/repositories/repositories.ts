@@ -4,6 +4,7 @@ import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { subtractStarsOf } from "../accounts/user-counts.ts";
 import { deleteSecretsOf } from "../home-secrets.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { flag, id, integer, json, optional, text, initial, now } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
@@ -227,8 +228,7 @@ export async function findRepositoriesByIds(
   db: Queries,
   ids: readonly RepositoryId[],
 ): Promise<ForgeRepository[]> {
-  if (ids.length === 0) return [];
-  return repositories.list(db, sql`id IN (${ids})`);
+  return inChunksOfIds(ids, (id) => repositories.list(db, { id }));
 }
 
 /** Returns the owner's repository of a name, ignoring case. */
