@@ -243,6 +243,8 @@ describe("refusals", () => {
       // From another process: locks are those of processes.
       const files = [join(daemon.home, "croft.db"), head.sha];
       await promisify(execFile)(process.execPath, ["-e", forget, ...files]);
+      // The daemon may still read what it wrote itself.
+      await pulls.expectPull(path, number, { mergeable: false });
       const refused = await merge(path, number);
       expect([refused.status, refused.json.message]).toEqual([405, "Please try again later"]);
       expect(refused.headers.get("retry-after")).toBe("1");
