@@ -14,12 +14,26 @@ if (process.platform !== "win32") process.on("SIGUSR1", () => undefined);
 // calls that hang, such as those of a mount that is away, would hold every commit. libuv reads this at the first of these calls.
 process.env.UV_THREADPOOL_SIZE ??= "16";
 
+returnLargeBlocks();
 if (isGoodEnough(process.versions.node)) await startHere();
 else await startOnBundledNode();
 
 function isGoodEnough(version) {
   const [major, minor] = version.split(".").map(Number);
   return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+}
+
+/**
+ * Starts a daemon of Linux anew in the same process, with a setting that the allocator of glibc reads at its start only: it
+ * gives blocks of 4 MiB and more back at once. By default it keeps the 19 MiB of a hashed password for each of the 16 threads:
+ * after sixty sign-ins a daemon took 390 MiB, so it takes 143, and starts 20 ms later.
+ */
+function returnLargeBlocks() {
+  const { argv, env, execArgv, execPath, execve, platform, send } = process;
+  if (platform !== "linux" || execve === undefined || send !== undefined) return;
+  if (!argv.includes("serve") || env.MALLOC_MMAP_THRESHOLD_ !== undefined) return;
+  const settings = { ...env, MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024) };
+  execve.call(process, execPath, [execPath, ...execArgv, ...argv.slice(1)], settings);
 }
 
 /**

@@ -23,6 +23,7 @@ const runtime: Runtime = {
 if (process.argv[2] === RUN_SCRIPT) runScript();
 else {
   process.env["UV_THREADPOOL_SIZE"] ??= "16";
+  returnLargeBlocks();
   start();
 }
 
@@ -30,6 +31,15 @@ else {
 function runScript(): void {
   process.argv.splice(1, 2);
   Module.runMain();
+}
+
+/** As in croft.js. */
+function returnLargeBlocks(): void {
+  const { argv, env, execPath, platform, send } = process;
+  if (platform !== "linux" || process.execve === undefined || send !== undefined) return;
+  if (!argv.includes("serve") || env["MALLOC_MMAP_THRESHOLD_"] !== undefined) return;
+  const settings = { ...env, MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024) };
+  process.execve(execPath, [execPath, ...argv.slice(2)], settings);
 }
 
 function start(): void {

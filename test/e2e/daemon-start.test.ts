@@ -5,7 +5,13 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { countPoolThreads, croftJson, runCroft, type CroftCommand } from "../support/croft.ts";
+import {
+  countPoolThreads,
+  croftJson,
+  findBlockSetting,
+  runCroft,
+  type CroftCommand,
+} from "../support/croft.ts";
 
 // Processes of their own: a daemon that outlives the command that started it.
 
@@ -29,6 +35,8 @@ async function withHome(work: (home: string) => Promise<void>): Promise<void> {
   }
 }
 
+const BLOCKS = "MALLOC_MMAP_THRESHOLD_=4194304";
+
 test(
   "starts a daemon that stays, ignores SIGUSR1, refuses a second one and starts it again",
   { timeout: SLOW_MS },
@@ -40,6 +48,8 @@ test(
       expect((await fetch(`${started.urls[0]}/readyz`)).status).toBe(200);
       // Commits have threads left while calls of a storage hang.
       expect([16, undefined]).toContain(await countPoolThreads(started.pid));
+      // Otherwise each of them would keep the memory of a hashed password.
+      expect([BLOCKS, undefined]).toContain(await findBlockSetting(started.pid));
       // Node would open its debugger and write its address to standard error.
       process.kill(started.pid, "SIGUSR1");
       expect(started.log).toBe(join(home, "state", "daemon.log"));

@@ -16,7 +16,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { countPoolThreads, croftJson, runCroft, type CroftCommand } from "../support/croft.ts";
+import {
+  countPoolThreads,
+  croftJson,
+  findBlockSetting,
+  runCroft,
+  type CroftCommand,
+} from "../support/croft.ts";
 import { mainJob } from "./main-job.ts";
 
 const path = process.env["PATH"] ?? "";
@@ -80,6 +86,7 @@ test(
     const { pid } = await croftJson<{ readonly pid: number }>(command, start, { home });
     try {
       expect([16, undefined]).toContain(await countPoolThreads(pid));
+      expect(["MALLOC_MMAP_THRESHOLD_=4194304", undefined]).toContain(await findBlockSetting(pid));
     } finally {
       await runCroft(command, ["daemon", "stop"], { home });
     }

@@ -25,6 +25,13 @@ export async function countPoolThreads(pid: number): Promise<number | undefined>
   return (await Promise.all(names)).filter((name) => name === "libuv-worker\n").length;
 }
 
+/** Returns the setting with which glibc gives large blocks of a process of Linux back; undefined on other systems. */
+export async function findBlockSetting(pid: number): Promise<string | undefined> {
+  if (process.platform !== "linux") return undefined;
+  const variables = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0");
+  return variables.find((variable) => variable.startsWith("MALLOC_")) ?? "none";
+}
+
 /** Runs croft as a process of its own and waits for its end. */
 export async function runCroft(
   command: CroftCommand,
