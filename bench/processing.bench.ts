@@ -232,13 +232,17 @@ function makeFile(index: number): {
       return {
         name: `${index}.xlsx`,
         bytes: office("spreadsheetml.sheet", {
+          "xl/workbook.xml": "<workbook/>",
           "xl/worksheets/sheet1.xml": `<worksheet><sheetData>${rows}</sheetData></worksheet>`,
         }),
       };
     case 3:
       return {
         name: `${index}.pptx`,
-        bytes: office("presentationml.presentation", { "ppt/slides/slide1.xml": slides }),
+        bytes: office("presentationml.presentation", {
+          "ppt/presentation.xml": "<presentation/>",
+          "ppt/slides/slide1.xml": slides,
+        }),
       };
     case 4:
       return plain(`${index}.html`, `<!doctype html><p>${lines.join("</p><p>")}</p>`);
