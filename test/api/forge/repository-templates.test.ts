@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -142,6 +143,37 @@ describe("a repository from a template", () => {
         ["100644", "line\nbreak"],
       ]),
     );
+  });
+
+  test("a generated repository has the large files that its content names", async () => {
+    await by("olga", "POST", "/user/repos", { name: "large", auto_init: true, template: true });
+    const bytes = "of a large file";
+    const oid = createHash("sha256").update(bytes).digest("hex");
+    const type = "application/vnd.git-lfs+json";
+    const uploaded = await daemon.request(
+      `/olga/large.git/info/lfs/objects/${oid}/${bytes.length}`,
+      {
+        method: "PUT",
+        basic: `olga:${people.tokenOf("olga")}`,
+        headers: { accept: type, "Content-Type": "application/octet-stream" },
+        body: bytes,
+      },
+    );
+    expect(uploaded.status, uploaded.text).toBe(200);
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${bytes.length}\n`;
+    await put({ "a.bin": pointer }, "/repos/olga/large");
+    const made = await generate("nora", { name: "large" }, "/repos/olga/large");
+    expect(made.status, made.text).toBe(201);
+    expect((await by("nora", "GET", "/repos/nora/large/media/a.bin")).text).toBe(bytes);
+    const takes = { git_content: false, labels: true };
+    await generate("nora", { name: "without", ...takes }, "/repos/olga/large");
+    const { json } = await daemon.request("/nora/without.git/info/lfs/objects/batch", {
+      basic: `nora:${people.tokenOf("nora")}`,
+      headers: { accept: type, "Content-Type": type },
+      method: "POST",
+      body: JSON.stringify({ operation: "download", objects: [{ oid, size: bytes.length }] }),
+    });
+    expect(json.objects[0].error.code).toBe(404);
   });
 
   test("a generated repository has the requested topics, labels, hooks and protections", async () => {

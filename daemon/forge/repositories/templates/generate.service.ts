@@ -7,6 +7,7 @@ import {
   listBranchProtections,
 } from "../../../../storage/tables/forge/repositories/branch-protections.ts";
 import { insertLabels, listLabels } from "../../../../storage/tables/forge/repositories/labels.ts";
+import { copyLargeFiles } from "../../../../storage/tables/forge/repositories/large-files.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import {
   listTopicsOf,
@@ -153,7 +154,11 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
               },
             }
           : {}),
-        recorded: (tx, repository) => copyRows(tx, source.id, repository.id, takes),
+        async recorded(tx, { id: to }) {
+          // The files of the commit name them; those that it does not name go with the clean-up.
+          if (hasContent) await copyLargeFiles(tx, { from: source.id, to });
+          await copyRows(tx, source.id, to, takes);
+        },
       },
     );
     const access = await findAccess(db, made, actor);
