@@ -17,6 +17,7 @@ import { toReleasePayload } from "./release-payload.ts";
 import { loadPullPayload, pullEventsOfActions, toReviewEvent } from "./pull-payloads.ts";
 import { loadRunPayload, loadRunJobPayload } from "./run-payloads.ts";
 import { loadStatusPayload } from "./status-payload.ts";
+import { isVisibleFork } from "./visible-fork.ts";
 
 export interface HookSubscribersDeps {
   readonly hooks: Pick<Hooks, "copyDefaults">;
@@ -53,6 +54,7 @@ export function createHookSubscribers({
       await publisher.publish(tx, { event: "repository", repositoryId, payload });
     },
     async fork(tx, change) {
+      if (!isVisibleFork(change)) return;
       const { id: repositoryId } = change.parent.repository;
       await publish(tx, "fork", repositoryId, () => toForkPayload(tx, change, urls));
     },

@@ -8,6 +8,7 @@ import { createPullWorkflowSubscribers } from "./pull-workflows.ts";
 import { loadPackagePayload } from "./package-payload.ts";
 import { toReleasePayload } from "./release-payload.ts";
 import { loadRunPayload } from "./run-payloads.ts";
+import { isVisibleFork } from "./visible-fork.ts";
 
 /** Starts the workflows that an event triggers, and reads changed triggers again. */
 export function createWorkflowSubscribers(
@@ -29,11 +30,13 @@ export function createWorkflowSubscribers(
       if (changes.some(({ ref }) => ref === `refs/heads/${repository.defaultBranch}`))
         await triggers.enqueueRefresh(tx, repository);
     },
-    fork: (tx, change) =>
-      startWorkflows(tx, change.parent.repository.id, "fork", async () => ({
+    async fork(tx, change) {
+      if (!isVisibleFork(change)) return;
+      await startWorkflows(tx, change.parent.repository.id, "fork", async () => ({
         payload: await toForkPayload(tx, change, urls),
         actor: change.actor,
-      })),
+      }));
+    },
     issue: (tx, change) =>
       change.issue.isPull
         ? pulls.issue(tx, change)

@@ -268,6 +268,25 @@ describe("a fork", () => {
     expect(feed.json).toMatchObject([{ op_type: "create_repo", repo: { full_name: made } }]);
   });
 
+  test("a fork of a hidden account is published to nobody at the public parent", async () => {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const hidden = await newUser("hidden", { visibility: "private" });
+    const path = await newSource(mira);
+    const hook = await by(mira, "POST", `/repos/${path}/hooks`, {
+      type: "gitea",
+      config: { url: `${receiver.url}/hidden`, content_type: "json" },
+      events: ["fork"],
+      active: true,
+    });
+    expect((await fork(hidden, path)).status).toBe(202);
+    expect((await fork(nora, path)).status).toBe(202);
+    const deliveries = `/repos/${path}/hooks/${hook.json.id}/deliveries`;
+    const [delivery, ...others] = (await by(mira, "GET", deliveries)).json;
+    expect(others).toEqual([]);
+    const { json } = await by(mira, "GET", `${deliveries}/${delivery.id}`);
+    expect(JSON.parse(json.request.body).sender.login).toBe(nora);
+  });
+
   test("the page of forks lists them and makes one", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const path = await newSource(mira);
