@@ -349,6 +349,25 @@ describe("versions", () => {
     ]);
   });
 
+  test("an image keeps few labels of a configuration that many manifests may have", async () => {
+    const client = by("mira");
+    const names = Array.from({ length: 100 }, (_, index) => `l${index}`);
+    const labels = Object.fromEntries(names.map((name) => [name, "x".repeat(5_000)]));
+    const long = "y".repeat(1_000);
+    const config = JSON.stringify({ os: long, architecture: long, config: { Labels: labels } });
+    const manifest = await client.push("mira/labelled", "one", ["x"], { config });
+    const { json } = await people.by("mira", "GET", "/packages/mira/container/labelled/one/image");
+    expect(Object.keys(json.labels)).toEqual(["l0", "l1", "l2"]);
+    expect(Object.values<string>(json.labels).map(({ length }) => length)).toEqual(
+      Array(3).fill(4_096),
+    );
+    expect(json.platforms).toEqual([long.slice(0, 100)]);
+    const content = { ...JSON.parse(manifest.text), artifactType: `application/${long}` };
+    const refused = await client.putManifest("mira/labelled", "two", toManifest(content));
+    expect([refused.status, codeOf(refused)]).toEqual([400, "MANIFEST_INVALID"]);
+    expect(refused.text).toContain("its artifactType has more than 255 characters");
+  });
+
   test("the page of an image shows how to pull it", async () => {
     await by("mira").push("mira/shown", "one", ["x"], {
       more: { annotations: { "org.opencontainers.image.documentation": "https://docs.example" } },

@@ -80,6 +80,7 @@ function parse(document: unknown, mediaType: string): ParsedManifest {
     annotations: toTexts(manifest["annotations"]),
   };
   const artifactType = toText(manifest["artifactType"]);
+  assertTypeLength(artifactType, "its artifactType");
   if (isIndex(mediaType)) {
     refuseMembers(manifest, ["layers", "config"]);
     const children = toDescriptors(manifest["manifests"], "manifests");
@@ -96,6 +97,7 @@ function parse(document: unknown, mediaType: string): ParsedManifest {
   }
   refuseMembers(manifest, ["manifests"]);
   const config = toDescriptor(manifest["config"], "config");
+  assertTypeLength(config.mediaType, "the mediaType of its config");
   const layers = toDescriptors(manifest["layers"], "layers");
   return {
     ...common,
@@ -115,6 +117,14 @@ const isForeign = ({ mediaType }: Descriptor): boolean =>
 function refuseMembers(manifest: Json, names: readonly string[]): void {
   for (const name of names)
     if (manifest[name] !== undefined) throw new Invalid(`it has ${name}, but another media type`);
+}
+
+/** Longest media type by RFC 6838: lists have one for each manifest. */
+const TYPE_CHARACTERS_MAX = 255;
+
+function assertTypeLength(type: string, name: string): void {
+  if (type.length > TYPE_CHARACTERS_MAX)
+    throw new Invalid(`${name} has more than ${TYPE_CHARACTERS_MAX} characters`);
 }
 
 const toDigests = (descriptors: readonly Descriptor[]): string[] => [
@@ -154,12 +164,18 @@ function toTexts(value: unknown): Record<string, string> {
   return Object.fromEntries(texts.map(([name, text]) => [name, text as string]));
 }
 
+/** Far more than any platform has. */
+const PLATFORM_CHARACTERS_MAX = 100;
+
 function toPlatform(value: unknown): string {
   if (typeof value !== "object" || value === null) return "";
   const { os, architecture, variant } = value as Json;
   // Attestations of builds have the platform unknown/unknown.
   if (os === "unknown" || typeof os !== "string" || typeof architecture !== "string") return "";
-  return [os, architecture, variant].filter((part) => part && typeof part === "string").join("/");
+  return [os, architecture, variant]
+    .filter((part) => part && typeof part === "string")
+    .join("/")
+    .slice(0, PLATFORM_CHARACTERS_MAX);
 }
 
 /** What pages show of the configuration of an image. */
@@ -188,17 +204,21 @@ export const readImageConfig: ComputeFunction<string, ImageConfig> = {
 
 const LABELS_MAX = 100;
 const LABEL_CHARACTERS_MAX = 4_096;
+/** All labels that are shown: each manifest keeps them, and many manifests may have one configuration. */
+const SHOWN_CHARACTERS_MAX = 16 * 1024;
 
 /** Returns the labels that pages show, shortened. */
 export function toShownLabels(
   labels: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(labels)
-      .slice(0, LABELS_MAX)
-      .map(([name, text]) => [
-        name.slice(0, LABEL_CHARACTERS_MAX),
-        text.slice(0, LABEL_CHARACTERS_MAX),
-      ]),
-  );
+  const cut = (part: string) => part.slice(0, LABEL_CHARACTERS_MAX);
+  const shown: (readonly [name: string, text: string])[] = [];
+  let room = SHOWN_CHARACTERS_MAX;
+  for (const [name, text] of Object.entries(labels).slice(0, LABELS_MAX)) {
+    const label = [cut(name), cut(text)] as const;
+    room -= label[0].length + label[1].length;
+    if (room < 0) break;
+    shown.push(label);
+  }
+  return Object.fromEntries(shown);
 }

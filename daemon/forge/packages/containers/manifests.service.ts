@@ -10,9 +10,9 @@ import {
   findManifestOfVersion,
   insertContainerManifest,
   insertContainerReferences,
-  listContainerManifests,
   listContainerReferrers,
   listContainerTags,
+  listManifestSizes,
   readContainerManifest,
 } from "../../../../storage/tables/forge/packages/containers.ts";
 import {
@@ -250,7 +250,7 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
     { blobs, manifests }: ParsedManifest,
   ): Promise<number> {
     const foundBlobs = await listContainerBlobs(tx, { ownerId, image }, blobs);
-    const foundManifests = await listContainerManifests(tx, id, manifests);
+    const foundManifests = await listManifestSizes(tx, id, manifests);
     const missing =
       blobs.find((digest) => !foundBlobs.has(digest)) ??
       manifests.find((digest) => !foundManifests.has(digest));
@@ -258,7 +258,7 @@ export function createContainerManifests(deps: ContainerManifestsDeps) {
       throw refuse("not_found", "MANIFEST_BLOB_UNKNOWN", `the image does not have ${missing}`);
     let size = 0;
     for (const blob of foundBlobs.values()) size += blob.size;
-    for (const { summary } of foundManifests.values()) size += summary.size;
+    for (const each of foundManifests.values()) size += each;
     return size;
   }
 

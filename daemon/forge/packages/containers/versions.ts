@@ -82,7 +82,7 @@ export async function removeManifest(
   tx: Transaction,
   emit: Emit,
   image: ChangedImage,
-  manifest: ContainerManifest,
+  manifest: Pick<ContainerManifest, "id">,
 ): Promise<void> {
   const versions = await listVersionsOfManifest(tx, manifest.id);
   await deleteContainerManifest(tx, manifest.id);

@@ -92,17 +92,20 @@ export function findManifestOfVersion(
   );
 }
 
-/** Returns those of the named manifests that a package has, by digest. */
-export async function listContainerManifests(
+/** Manifests of a query that reads their summaries, which may have some kilobytes. */
+const SUMMARIES_PER_QUERY = 50;
+
+/** Returns the bytes of those of the named manifests that a package has, with all that they name, by digest. */
+export async function listManifestSizes(
   db: Queries,
   packageId: PackageId,
   digests: readonly string[],
-): Promise<ReadonlyMap<string, ContainerManifest>> {
-  const found = new Map<string, ContainerManifest>();
-  for (let at = 0; at < digests.length; at += REFERENCES_PER_STATEMENT) {
-    const digest = digests.slice(at, at + REFERENCES_PER_STATEMENT);
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  for (let at = 0; at < digests.length; at += SUMMARIES_PER_QUERY) {
+    const digest = digests.slice(at, at + SUMMARIES_PER_QUERY);
     for (const manifest of await manifests.list(db, { packageId, digest }))
-      found.set(manifest.digest, manifest);
+      found.set(manifest.digest, manifest.summary.size);
   }
   return found;
 }
@@ -119,19 +122,23 @@ export async function readContainerManifest(
   return row?.content;
 }
 
-/** Returns the manifests that a manifest names and no other one does, and that have no tag. */
-export function listOrphanedManifests(
+/** Returns the ids of the manifests that a manifest names and no other one does, and that have no tag. */
+export async function listOrphanedManifests(
   db: Queries,
   { id: manifestId, packageId }: Pick<ContainerManifest, "id" | "packageId">,
-): Promise<ContainerManifest[]> {
-  return manifests.list(
-    db,
-    sql`package_id = ${packageId} AND id <> ${manifestId}
-      AND digest IN (SELECT r.digest FROM forge_container_references r WHERE r.manifest_id = ${manifestId})
+): Promise<readonly Pick<ContainerManifest, "id">[]> {
+  return db.all<{ id: ContainerManifestId }>(
+    `SELECT c.id FROM forge_container_manifests c WHERE c.package_id = ? AND c.id <> ?
+      AND c.digest IN (SELECT r.digest FROM forge_container_references r WHERE r.manifest_id = ?)
       AND NOT EXISTS (SELECT 1 FROM forge_container_references o JOIN forge_container_manifests n ON n.id = o.manifest_id
-        WHERE o.digest = forge_container_manifests.digest AND n.package_id = ${packageId} AND n.id <> ${manifestId})
+        WHERE o.digest = c.digest AND n.package_id = ? AND n.id <> ?)
       AND NOT EXISTS (SELECT 1 FROM forge_container_versions l JOIN forge_package_versions v ON v.id = l.version_id
-        WHERE l.manifest_id = forge_container_manifests.id AND v.version NOT LIKE '%:%')`,
+        WHERE l.manifest_id = c.id AND v.version NOT LIKE '%:%')`,
+    packageId,
+    manifestId,
+    manifestId,
+    packageId,
+    manifestId,
   );
 }
 
