@@ -28,6 +28,9 @@ export interface DeliveryPath {
   readonly id: DeliveryId;
 }
 
+/** Deliveries, with their payloads, that are deleted while other requests wait. */
+const DELETED_PER_TRANSACTION = 200;
+
 /**
  * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
  * `Hooks.get`. Payloads also need a token with the scope of the event's category: `repository` for a push, `issue` for
@@ -76,8 +79,15 @@ export function createDeliveryLog({
       }),
 
     /** Deletes finished deliveries made before a time, and hooks whose repository was deleted. Returns how many. */
-    async prune(before: number): Promise<number> {
-      const pruned = await db.transaction((tx) => deleteDeliveriesBefore(tx, before));
+    async prune(before: number, signal?: AbortSignal): Promise<number> {
+      let pruned = 0;
+      let deleted = DELETED_PER_TRANSACTION;
+      while (deleted === DELETED_PER_TRANSACTION && signal?.aborted !== true) {
+        deleted = await db.transaction((tx) =>
+          deleteDeliveriesBefore(tx, before, DELETED_PER_TRANSACTION),
+        );
+        pruned += deleted;
+      }
       return pruned + (await deleteOrphanedHooks(db));
     },
   };

@@ -60,7 +60,8 @@ export function createForgeHooks(deps: ForgeHooksDeps) {
     tasks: [
       {
         ...forgeTasks.cleanup_hook_task_table,
-        run: async () => void (await log.prune(clock() - DELIVERIES_KEPT_MS)),
+        run: async (signal?: AbortSignal) =>
+          void (await log.prune(clock() - DELIVERIES_KEPT_MS, signal)),
       },
     ],
     pushSubscribers: [pushSubscriber],

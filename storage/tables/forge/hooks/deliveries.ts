@@ -168,16 +168,26 @@ export async function listDeliveries(
   return { deliveries: rows, total };
 }
 
-/** Deletes finished deliveries made before a time (epoch milliseconds). Returns how many. */
-export async function deleteDeliveriesBefore(tx: Transaction, before: number): Promise<number> {
-  const old = "FROM forge_hook_deliveries WHERE state <> 'waiting' AND created_at < ?";
-  const counted = await tx.all<{ hook_id: HookId; state: DeliveryState; deliveries: number }>(
-    `SELECT hook_id, state, COUNT(*) AS deliveries ${old} GROUP BY hook_id, state`,
+/**
+ * Deletes up to `limit` finished deliveries made before a time (epoch milliseconds), the oldest first. Returns how many
+ * there were.
+ */
+export async function deleteDeliveriesBefore(
+  tx: Transaction,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const deleted = await tx.all<{ hook_id: HookId; state: DeliveryState }>(
+    `DELETE FROM forge_hook_deliveries WHERE id IN (
+       SELECT d.id FROM forge_hook_deliveries d WHERE d.state <> 'waiting' AND d.created_at < ? ORDER BY d.created_at LIMIT ?)
+     RETURNING hook_id, state`,
     before,
+    limit,
   );
-  for (const { hook_id: hookId, state, deliveries } of counted)
-    await adjustTotal(tx, hookId, state, -deliveries);
-  return (await tx.run(`DELETE ${old}`, before)).changes;
+  const ofHooks = Map.groupBy(deleted, ({ hook_id: hookId, state }) => `${hookId} ${state}`);
+  for (const [first, ...others] of ofHooks.values())
+    if (first !== undefined) await adjustTotal(tx, first.hook_id, first.state, -1 - others.length);
+  return deleted.length;
 }
 
 async function adjustTotal(

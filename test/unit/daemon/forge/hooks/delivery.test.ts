@@ -336,6 +336,19 @@ describe("recipients of events", () => {
     expect(await entryOf(id)).toMatchObject({ state: "waiting" });
   });
 
+  test("pruning deletes any number of deliveries", async () => {
+    const id = await addHook();
+    await happen();
+    await queue.runDue();
+    await db.run(
+      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 500)
+       INSERT INTO forge_hook_deliveries (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at)
+       SELECT ${id}, CAST(n AS TEXT), 'push', '{}', 0, 'failed', 1, 0 FROM n`,
+    );
+    now += HOUR;
+    expect(await forge.services.log.prune(now)).toBe(501);
+  });
+
   test("the scheduled task keeps deliveries for a week", async () => {
     const [task] = forge.tasks;
     const prune = () => task?.run();
