@@ -10,7 +10,7 @@ import {
   deleteSchedule,
   listDisabledWorkflows,
   listDueSchedules,
-  listSchedulesAfter,
+  listSchedulesPlannedAfter,
   moveSchedule,
   replaceSchedules,
 } from "../../../../storage/tables/forge/actions/workflows.ts";
@@ -47,8 +47,6 @@ export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
 
 export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
   const { db, clock, parser, findCommit, starter, resolveCalls } = deps;
-  /** When the times of all schedules were last compared with the clock; never since the start. */
-  let comparedAt = Infinity;
   return {
     /**
      * Replaces the schedules and the events of a repository by those of the files of its default branch. Returns false, and
@@ -81,8 +79,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
      * cannot be started; they are due again after `RETRY_MS`.
      */
     async startDue(signal: AbortSignal): Promise<void> {
-      if (clock() < comparedAt) await bringForward(signal);
-      comparedAt = clock();
+      await bringForward(signal);
       await forEachAlone(listDue(signal), startOrDelay);
     },
   };
@@ -105,15 +102,20 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
     }
   }
 
-  /** Moves schedules whose next time is that of a clock which was ahead: they would wait until the clock is there again. */
+  /**
+   * Moves schedules whose next time a clock that was ahead has computed, in this daemon or another: they would wait until the
+   * clock is there again.
+   */
   async function bringForward(signal: AbortSignal): Promise<void> {
+    const now = clock();
     let page: readonly ActionSchedule[] = [];
     do {
-      page = await listSchedulesAfter(db, page.at(-1)?.id ?? 0, PAGE);
+      const afterId = page.at(-1)?.id ?? 0;
+      page = await listSchedulesPlannedAfter(db, now, { afterId, limit: PAGE });
       for (const schedule of page) {
-        const next = nextCronTime(schedule.cron, clock());
-        if (next === undefined || next >= schedule.nextAt) continue;
-        await db.transaction((tx) => moveSchedule(tx, schedule, next));
+        const next = nextCronTime(schedule.cron, now) ?? schedule.nextAt;
+        const nextAt = Math.min(next, schedule.nextAt);
+        await db.transaction((tx) => moveSchedule(tx, schedule, nextAt));
       }
     } while (page.length === PAGE && !signal.aborted);
   }

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { generated, id, integer, named, now, text } from "../../columns.ts";
+import { generated, id, integer, named, now, text, unread } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import type { ScheduleId, RepositoryId } from "../ids.ts";
@@ -42,8 +42,10 @@ const schedules = defineTable("forge_action_schedules", {
   file: named("workflow_file", text()),
   cron: text(),
   nextAt: integer(),
+  /** When `nextAt` was computed. */
+  plannedAt: unread(now()),
 });
-/** A cron expression of a workflow on the default branch. `nextAt` is in epoch milliseconds. */
+/** A cron expression of a workflow on the default branch. Times are epoch milliseconds. */
 export type ActionSchedule = RecordOf<typeof schedules>;
 
 /** Replaces the schedules of a repository; those that stay keep their next time. */
@@ -71,12 +73,13 @@ export const listDueSchedules = (
 ): Promise<ActionSchedule[]> =>
   schedules.list(db, sql`next_at <= ${at}`, { order: "next_at, id", limit });
 
-/** Lists schedules after an id, in the order of ids. */
-export const listSchedulesAfter = (
+/** Lists schedules whose next time a clock that was ahead of `now` has computed, in the order of their ids. */
+export const listSchedulesPlannedAfter = (
   db: Queries,
-  id: ScheduleId | 0,
-  limit: number,
-): Promise<ActionSchedule[]> => schedules.list(db, sql`id > ${id}`, { order: "id", limit });
+  now: number,
+  { afterId, limit }: { readonly afterId: ScheduleId | 0; readonly limit: number },
+): Promise<ActionSchedule[]> =>
+  schedules.list(db, sql`planned_at > ${now} AND id > ${afterId}`, { order: "id", limit });
 
 /** Moves a schedule to its next time. Returns false when another process has already done so. */
 export async function moveSchedule(
@@ -84,7 +87,7 @@ export async function moveSchedule(
   { id, nextAt }: Pick<ActionSchedule, "id" | "nextAt">,
   next: number,
 ): Promise<boolean> {
-  return (await schedules.update(tx, { id, nextAt }, { nextAt: next })) === 1;
+  return (await schedules.update(tx, { id, nextAt }, { nextAt: next, plannedAt: tx.now })) === 1;
 }
 
 export async function deleteSchedule(db: Queries, id: ScheduleId): Promise<void> {

@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSummaries } from "../../../../../daemon/forge/actions/artifacts/summaries.service.ts";
-import { createWorkflowSchedules } from "../../../../../daemon/forge/actions/runs/schedules.ts";
+import {
+  createWorkflowSchedules,
+  type WorkflowSchedules,
+} from "../../../../../daemon/forge/actions/runs/schedules.ts";
 import { createRunStarter } from "../../../../../daemon/forge/actions/runs/start-run.ts";
 import {
   createWorkflowParser,
@@ -205,6 +208,21 @@ test("a schedule that cannot start does not hold up those after it, and is due a
   expect(await countRuns()).toBe(1);
   const [retried] = (await listSchedules()).filter(({ repositoryId }) => repositoryId === other.id);
   expect(retried?.nextAt).toBe(now + 60_000);
+});
+
+test("a schedule that a daemon whose clock was ahead has planned is brought forward by another daemon", async () => {
+  const startDue = (daemon: { readonly schedules: WorkflowSchedules }) =>
+    daemon.schedules.startDue(new AbortController().signal);
+  const [ahead, other] = [startersOn(db), startersOn(db)];
+  await startDue(other);
+  now += 365 * 86_400_000;
+  const files = [{ name: FILE, text: WORKFLOW }];
+  await ahead.schedules.replace(repository, files);
+  now -= 364 * 86_400_000;
+  await startDue(other);
+  now += 86_400_000;
+  await startDue(other);
+  expect(await countRuns()).toBe(1);
 });
 
 test("a summary is masked by the masks that its job has when it is stored", async () => {
