@@ -60,6 +60,8 @@ export interface TestDaemon extends AsyncDisposable {
   request(path: string, init?: TestRequest): Promise<TestAnswer>;
   /** The SHA-256 of the stored objects, from the folder or the bucket. */
   listObjects(): Promise<readonly string[]>;
+  /** Removes the bytes of a stored object, as a damaged disk does. Rejects unless there is one. */
+  removeObject(sha256: string): Promise<void>;
   /** Stops gracefully and keeps the home. */
   stop(): Promise<void>;
 }
@@ -116,6 +118,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
       running.firstStart ?? (template?.first && { ...template.first, home: running.dataDirectory }),
     request: (path, init) => sendRequest(running.url, path, init),
     listObjects: () => running.listObjects(),
+    removeObject: (sha256) => running.removeObject(sha256),
     stop: () => running.stop(),
     [Symbol.asyncDispose]: async () => {
       await running.stop();
@@ -143,12 +146,20 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
 
 async function startAlone(home: string, start: StartDaemon): Promise<StartedDaemons> {
   const running = await start(home);
-  return { ...running, url: running.urls[0] ?? "", listObjects: () => listFileObjects(home) };
-}
-
-async function listFileObjects(home: string): Promise<readonly string[]> {
-  const names = await readdir(join(home, "packages"), { recursive: true });
-  return names.flatMap((name) => /[0-9a-f]{64}$/.exec(name)?.[0] ?? []);
+  const listFiles = async () => {
+    const names = await readdir(join(home, "packages"), { recursive: true });
+    return names.filter((name) => /[0-9a-f]{64}$/.test(name));
+  };
+  return {
+    ...running,
+    url: running.urls[0] ?? "",
+    listObjects: async () => (await listFiles()).map((name) => name.slice(-64)),
+    removeObject: async (sha256) => {
+      const name = (await listFiles()).find((file) => file.endsWith(sha256));
+      if (name === undefined) throw new Error(`no object ${sha256} is stored`);
+      await rm(join(home, "packages", name));
+    },
+  };
 }
 
 interface TemplateHome {

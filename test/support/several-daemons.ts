@@ -133,6 +133,8 @@ export type StartedDaemons = Pick<
   readonly url: string;
   /** The SHA-256 of the stored objects. */
   listObjects(): Promise<readonly string[]>;
+  /** Removes the bytes of a stored object, as a damaged disk does. Rejects unless there is one. */
+  removeObject(sha256: string): Promise<void>;
 };
 
 /** Settings that make the address of a daemon one of its own. */
@@ -192,13 +194,22 @@ export async function startSeveral(
     sshPort: sshPort === undefined ? undefined : connections.port,
     firstStart,
     dataDirectory,
-    listObjects: async () => {
+    listObjects: async () => [...new Set((await listCopies(home)).map(({ digest }) => digest))],
+    removeObject: async (sha256) => {
+      const copies = (await listCopies(home)).filter(({ digest }) => digest === sha256);
+      if (copies.length === 0) throw new Error(`no object ${sha256} is stored`);
       const bucket = await buckets.get(home);
-      const copies = bucket?.store.versions("home/objects/") ?? [];
-      return [...new Set(copies.map(({ key }) => key.split("/")[2] ?? ""))];
+      for (const { key } of copies) bucket?.store.remove(key);
     },
     stop: () => (stopping ??= stop()),
   };
+}
+
+/** Lists the objects in the bucket: each upload of the same bytes has a key of its own. */
+async function listCopies(home: string) {
+  const bucket = await buckets.get(home);
+  const copies = bucket?.store.versions("home/objects/") ?? [];
+  return copies.map(({ key }) => ({ key, digest: key.split("/")[2] ?? "" }));
 }
 
 /** Folders of a home that the daemons of several machines share, and that have no setting. */

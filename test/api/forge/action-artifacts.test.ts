@@ -1,5 +1,3 @@
-import { readdir, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ARTIFACT_SERVICE } from "../../../daemon/contract/api-of.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -203,7 +201,7 @@ test("artifacts whose bytes are lost, that are deleted, or that are named wrongl
   const { json } = await call("GetSignedArtifactURL", { name: "site" });
   const signed = pathOf(json.signed_url);
   expect((await daemon.request(`${signed}&sig=x`)).status).toBe(400);
-  await removeObject(sha256("the bytes of the site"));
+  await daemon.removeObject(sha256("the bytes of the site"));
   expect((await download("site")).status).toBe(503);
   // Two blocks become one object when the upload is completed.
   const begun = await call("CreateArtifact", { name: "parts", version: 7 });
@@ -213,19 +211,11 @@ test("artifacts whose bytes are lost, that are deleted, or that are named wrongl
   ] as const)
     await put(begun.json.signed_upload_url, `&comp=block&blockid=${encodeURIComponent(id)}`, block);
   await put(begun.json.signed_upload_url, "&comp=blocklist", toList(["QQ==", "Qg=="]));
-  await removeObject(sha256("the second block"));
+  await daemon.removeObject(sha256("the second block"));
   expect((await call("FinalizeArtifact", { name: "parts", size: "31" })).status).toBe(503);
   await call("DeleteArtifact", { name: "site" });
   expect((await daemon.request(signed)).status).toBe(404);
 });
-
-/** Removes the file of an object, as a damaged disk does. */
-async function removeObject(digest: string): Promise<void> {
-  const files = await readdir(daemon.home, { recursive: true });
-  const found = files.filter((path) => basename(path) === digest);
-  expect(found).toHaveLength(1);
-  await rm(join(daemon.home, found[0] ?? ""));
-}
 
 describe("the runtime token of a job", () => {
   test("a runtime token expires with its job, and no other token is accepted instead", async () => {
