@@ -19,6 +19,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import { refusing } from "../repositories/git-refusals.ts";
 import type { RepositoryFolders } from "../repositories/repository-folders.ts";
 
 /** The branch of a new wiki, as Gitea names it. */
@@ -44,15 +45,16 @@ export function createWikiFolders({ db, git, files, folders, newId }: WikiFolder
   return {
     locate,
 
-    /** Creates the wiki of a repository unless it exists. Refuses with `not_found` when the repository was deleted. */
+    /**
+     * Creates the wiki of a repository unless it exists. Refuses with `not_found` when the repository was deleted, and as
+     * `refusing` does what git cannot do.
+     */
     async ensure(repository: ForgeRepository): Promise<void> {
       if ((await find(repository)) !== undefined) return;
       const { objectFormat } = repository;
-      const { path } = await files.create({
-        key: newId(),
-        objectFormat,
-        defaultBranch: NEW_BRANCH,
-      });
+      const { path } = await refusing(() =>
+        files.create({ key: newId(), objectFormat, defaultBranch: NEW_BRANCH }),
+      );
       const outcome = await place(path, repository).finally(() => files.undo(path));
       if (outcome === "missing") throw notFound();
     },
