@@ -36,15 +36,26 @@ export async function withObjectSession<T>(
   }
 }
 
-export function openObjectSession(git: Git, { directory, signal }: ReadOptions) {
+export function openObjectSession(
+  git: Git,
+  {
+    directory,
+    signal,
+    timeoutMs = TIMEOUT_MS,
+  }: ReadOptions & { readonly timeoutMs?: number | undefined },
+) {
   let running: { readonly child: GitProcess; readonly reader: ByteReader } | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let isLate = false;
 
   const start = () => {
     signal?.throwIfAborted();
     const child = git.start(["cat-file", "--batch-command", "-z"], { directory });
     signal?.addEventListener("abort", child.stop, { once: true });
-    timer = setTimeout(child.stop, TIMEOUT_MS);
+    timer = setTimeout(() => {
+      isLate = true;
+      child.stop();
+    }, timeoutMs);
     return { child, reader: createByteReader(child.stdout as AsyncIterable<Buffer>) };
   };
 
@@ -61,6 +72,7 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions) 
       if (!(error instanceof EndOfOutput)) throw error;
       const { exitCode, stderr } = await child.ended;
       signal?.throwIfAborted();
+      if (isLate) throw new GitError("too_long", "git cat-file: too much time");
       if (exitCode === undefined && stderr.includes("ENOENT"))
         throw new GitError("missing", `git cat-file: ${stderr}`);
       throw toGitFailure("git cat-file", { exitCode, stderr });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -114,4 +114,15 @@ test("a session ends with its signal, and reports a folder that is no repository
   await expect(lost.find([commit])).rejects.toMatchObject({ code: "missing" });
   lost.end();
   openObjectSession(git, { directory }).end();
+});
+
+test("a session that takes too long is told apart from a failure of git", async () => {
+  const silent = join(folder, "silent");
+  await mkdir(silent);
+  // It reads its input, as git does, and never answers.
+  await writeFile(join(silent, "git"), "#!/bin/sh\nexec cat >/dev/null\n", { mode: 0o700 });
+  const slow = createGit({ searchPath: `${silent}:${process.env["PATH"] ?? ""}` });
+  const objects = openObjectSession(slow, { directory, timeoutMs: 100 });
+  await expect(objects.find([commit])).rejects.toMatchObject({ code: "too_long" });
+  objects.end();
 });
