@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { isMissing } from "../system-errors.ts";
 
 /** New objects of a repository that no other reader finds until they are accepted. The end of the block drops the rest. */
 export interface ObjectQuarantine extends AsyncDisposable {
@@ -24,19 +25,33 @@ export async function openQuarantine(directory: string, key: string): Promise<Ob
     folder,
     env: { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: "objects" },
     accept: () => moveObjects(path, join(directory, "objects")),
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+    // A git that outlives its run, because the process that started it was killed, may still write there.
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 
+const ATTEMPTS_MAX = 5;
 /** Loose objects lie in folders of two hexadecimal digits. */
 const FOLDER = /^(?:pack|[0-9a-f]{2})$/;
 
 async function moveObjects(from: string, to: string): Promise<void> {
   for (const folder of (await readdir(from)).filter((name) => FOLDER.test(name))) {
-    await mkdir(join(to, folder), { recursive: true, mode: 0o700 });
     // A pack is found by its index, so that comes last. An object that exists already is replaced by an equal one.
     for (const name of (await readdir(join(from, folder))).toSorted(byIndexLast))
-      await rename(join(from, folder, name), join(to, folder, name));
+      await moveObject(join(from, folder, name), join(to, folder), name);
+  }
+}
+
+/** Moves an object into a folder, which `git gc` removes whenever it is empty. */
+async function moveObject(path: string, folder: string, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      await rename(path, join(folder, name));
+      return;
+    } catch (error) {
+      if (!isMissing(error) || attempt === ATTEMPTS_MAX) throw error;
+    }
   }
 }
 
