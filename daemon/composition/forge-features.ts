@@ -257,6 +257,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       templates: miscellaneous.services.templates,
       workFolder: deps.stores.directory.tmp,
       computePulls: pulls.services.computeSoon,
+      countPull: pulls.services.countPull,
     }),
     createForgeOrganizations({
       ...core,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { toAuthorization } from "../../outbound/git-gateway.ts";
 import { giteaReviews, githubReviews } from "./review-readers.ts";
@@ -40,12 +41,14 @@ const label = z
     color: text(20),
     description: text(DESCRIPTION_MAX),
     exclusive: z.boolean().nullish(),
+    is_archived: z.boolean().nullish(),
   })
-  .transform(({ name, color, description, exclusive }) => ({
+  .transform(({ name, color, description, exclusive, is_archived: archived }) => ({
     name,
     color: /^#?[0-9a-f]{6}$/i.test(color) ? color.replace("#", "").toLowerCase() : "ededed",
     description,
     isExclusive: exclusive === true,
+    isArchived: archived === true,
   }));
 
 const state = z.string().transform((value) => value === "closed");
@@ -108,6 +111,7 @@ function toIssue(found: z.output<typeof issue>, pull: SourceIssue["pull"]): Sour
 
 const commit = text(64);
 const end = z.object({
+  label: text(255),
   ref: text(255),
   sha: commit,
   repo: z.object({ id: z.number() }).nullish(),
@@ -124,11 +128,16 @@ function toPull(found: z.output<typeof pull>): SourceIssue {
   return toIssue(found, {
     baseBranch: base.ref,
     baseCommit: base.sha,
-    headBranch: head.ref,
+    headBranch: toHeadBranch(head),
     isOwnHead: head.repo != null && head.repo.id === base.repo?.id,
     mergedAt: found.merged_at,
     mergeCommit: found.merged_at !== undefined && isCommit(merge) ? merge : undefined,
   });
+}
+
+/** In Gitea's answers, the label keeps the name of a branch that was deleted, and `ref` is that of the pull request. */
+function toHeadBranch({ label: name, ref }: z.output<typeof end>): string {
+  return ref.startsWith("refs/pull/") && isRefName(name) ? name : ref;
 }
 
 const comment = z

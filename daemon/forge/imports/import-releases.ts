@@ -15,7 +15,7 @@ import type { RunInFolder } from "../git/run-in-folder.ts";
 import { findShownType } from "../shown-type.ts";
 import { toFileName } from "../uploaded-file.ts";
 import type { ImportShare } from "./import-share.ts";
-import type { ImportTarget, Written } from "./import-writer.ts";
+import { createAuthors, type ImportTarget, type Written } from "./import-writer.ts";
 import type { SourceAsset, SourceRelease } from "./source.ts";
 import type { FetchSourceFile } from "./source-files.ts";
 
@@ -81,12 +81,9 @@ export function createReleaseImport(deps: ImportReleasesDeps) {
       }
       await db.transaction(async (tx) => {
         if ((await findRelease(tx, repositoryId, { tagName })) !== undefined) return;
-        const { author: _author, assets: _assets, ...fields } = release;
-        const made = await insertImportedRelease(tx, {
-          ...fields,
-          repositoryId,
-          authorId: actor.id,
-        });
+        const { author, assets: _assets, ...fields } = release;
+        const authorId = await createAuthors(tx, actor)(author);
+        const made = await insertImportedRelease(tx, { ...fields, repositoryId, authorId });
         for (const asset of assets)
           await insertReleaseAsset(tx, { ...asset, releaseId: made.id, uploaderId: actor.id });
       });

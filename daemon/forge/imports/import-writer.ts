@@ -13,7 +13,11 @@ import {
   insertImportedIssue,
 } from "../../../storage/tables/forge/issues/issues.ts";
 import { findMilestone, insertMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
-import { insertImportedPull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import {
+  type ForgePull,
+  insertImportedPull,
+  type PullCounts,
+} from "../../../storage/tables/forge/pulls/pulls.ts";
 import {
   countLabels,
   findLabel,
@@ -48,10 +52,11 @@ export async function writeLabels(
 ): Promise<Written> {
   let imported = 0;
   let room = LABELS_MAX - (await countLabels(tx, { repositoryId }));
-  for (const label of items) {
+  for (const { isArchived, ...label } of items) {
     if (room <= 0) break;
     if ((await findLabel(tx, { repositoryId }, { name: label.name })) !== undefined) continue;
-    await insertLabels(tx, { repositoryId }, [label]);
+    const archivedAt = isArchived ? tx.now : undefined;
+    await insertLabels(tx, { repositoryId }, [{ ...label, archivedAt }]);
     imported += 1;
     room -= 1;
   }
@@ -73,6 +78,13 @@ export async function writeMilestones(
   return { imported, skipped: items.length - imported };
 }
 
+/** Counts what a pull request changes, as those of this server are counted. */
+export type CountPull = (
+  pull: Pick<ForgePull, "headCommit" | "baseCommit" | "repositoryId">,
+  mergeBase: string | undefined,
+  options: { readonly directory: string; readonly signal: AbortSignal },
+) => Promise<PullCounts>;
+
 /** A pull request with its commits here; without them it becomes an issue. */
 export interface PreparedIssue {
   readonly issue: SourceIssue;
@@ -84,6 +96,7 @@ interface PullCommits {
   readonly baseCommit: string;
   readonly mergeBase: string;
   readonly hasOwnHead: boolean;
+  readonly counts: PullCounts;
 }
 
 /** Adds issues and pull requests whose numbers are free. */
@@ -144,6 +157,7 @@ async function writePull(
     baseCommit,
     mergeBase,
     hasOwnHead,
+    counts,
   }: PullCommits & { readonly pull: NonNullable<SourceIssue["pull"]> },
 ): Promise<void> {
   await insertImportedPull(tx, {
@@ -162,6 +176,7 @@ async function writePull(
     mergedAt: pull.mergedAt,
     mergedBy: undefined,
     mergeCommit: pull.mergeCommit,
+    ...counts,
   });
 }
 
@@ -221,13 +236,18 @@ function remember<K, V>(find: (key: K) => Promise<V>): (key: K) => Promise<V> {
 /** A name that no repository has. */
 const NO_REF = "refs/none";
 
-/** Finds the commits of pull requests of a page. */
+/** Those of an open one are computed by a job once the import is done. */
+const UNCOUNTED: PullCounts = { additions: 0, deletions: 0, changedFiles: 0, commits: 0 };
+
+/** Finds the commits of pull requests of a page, and counts what the closed ones change. */
 export function createPullPreparation({
   git,
   runInFolder,
+  countPull,
 }: {
   readonly git: Git;
   readonly runInFolder: RunInFolder;
+  readonly countPull: CountPull;
 }) {
   return (
     repository: ForgeRepository,
@@ -255,29 +275,28 @@ export function createPullPreparation({
           prepared.push({ issue, commits: undefined });
           continue;
         }
-        const mergeBase = isOpen ? "" : await findBase(before, head.id, options);
-        prepared.push({
-          issue,
-          commits: {
-            headCommit: head.id,
-            baseCommit: before,
-            mergeBase,
-            hasOwnHead: pull.isOwnHead && own?.id === head.id,
-          },
-        });
+        const ends = { headCommit: head.id, baseCommit: before };
+        const computed = isOpen
+          ? { mergeBase: "", counts: UNCOUNTED }
+          : await compute({ ...ends, repositoryId: repository.id }, options);
+        const hasOwnHead = pull.isOwnHead && own?.id === head.id;
+        prepared.push({ issue, commits: { ...ends, ...computed, hasOwnHead } });
       }
       return prepared;
     });
 
-  async function findBase(
-    before: string,
-    after: string,
+  /** Histories that git cannot compare have no base and no counts. */
+  async function compute(
+    ends: Parameters<CountPull>[0],
     options: { readonly directory: string; readonly signal: AbortSignal },
-  ): Promise<string> {
+  ): Promise<Pick<PullCommits, "mergeBase" | "counts">> {
     try {
-      return (await findMergeBase(git, { before, after }, options)) ?? "";
+      const between = { before: ends.baseCommit, after: ends.headCommit };
+      const mergeBase = await findMergeBase(git, between, options);
+      return { mergeBase: mergeBase ?? "", counts: await countPull(ends, mergeBase, options) };
     } catch (error) {
-      if (error instanceof GitError && error.code === "failed") return "";
+      if (error instanceof GitError && (error.code === "failed" || error.code === "too_long"))
+        return { mergeBase: "", counts: UNCOUNTED };
       throw error;
     }
   }

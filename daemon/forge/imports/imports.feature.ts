@@ -25,7 +25,7 @@ import type { ForgeUrls } from "../urls.ts";
 import { createImportJob, type ImportJobDeps } from "./import-job.ts";
 import { createLargeFileImport } from "./import-large-files.ts";
 import { createReleaseImport } from "./import-releases.ts";
-import { createPullPreparation } from "./import-writer.ts";
+import { type CountPull, createPullPreparation } from "./import-writer.ts";
 import { importRoutes } from "./imports.routes.ts";
 import { createImports } from "./imports.service.ts";
 import { createMigrate } from "./migrate.service.ts";
@@ -63,6 +63,8 @@ export interface ForgeImportsDeps {
   readonly uploadBytesMax: number;
   /** Computes the open pull requests of a repository by a job. */
   readonly computePulls: ImportJobDeps["computePulls"];
+  /** Counts what a pull request changes. */
+  readonly countPull: CountPull;
 }
 
 /** Imports and mirrors of the forge. */

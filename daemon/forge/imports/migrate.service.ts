@@ -10,6 +10,7 @@ import {
   type ForgeRepository,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { replaceTopics } from "../../../storage/tables/forge/repositories/topics.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
@@ -20,6 +21,7 @@ import { findAccess } from "../repositories/access.ts";
 import { createRepository, type CreateRepositoryDeps } from "../repositories/create-repository.ts";
 import { assertMayBePrivate, mayCreateIn } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
+import { toTopicNames } from "../repositories/topics.service.ts";
 import { createTransferLimiter } from "../repositories/transfer-limiter.ts";
 import { newProgress, type ImportPart } from "./import-parts.ts";
 import { type MirrorIntervals, readMirrorInterval } from "../repositories/mirror-interval.ts";
@@ -34,6 +36,7 @@ import {
 } from "./remote-address.ts";
 import { type Remotes, RemoteUnusable, type TakenRefs } from "./remotes.ts";
 import { SourceAway, SourceBusy } from "./source.ts";
+import type { SourceAbout } from "./source-schemas.ts";
 
 /** A repository on another server, and what becomes of it here. Texts are empty when they are absent. */
 export interface MigrateOptions {
@@ -69,6 +72,8 @@ const limits = {
   waiting: 32,
   waitingPerClient: 8,
 } as const;
+
+const NOTHING_LISTED = { newest: 0, about: { description: "", website: "", topics: [] } };
 
 const SERVICES: ReadonlyMap<string, "git" | "gitea" | "github"> = new Map([
   ["", "git"],
@@ -128,13 +133,13 @@ export function createMigrate(deps: MigrateDeps) {
       const hasPulls = parts.includes("pulls");
       // Before the code, so that wrong credentials and a server of another kind are refused at once.
       const isListed = parts.some((part) => part !== "large_files");
-      const newest = isListed ? await findNewest(given) : 0;
+      const { newest, about } = isListed ? await ask(given) : NOTHING_LISTED;
       const listed = await refusingRemote(() => remotes.list(given.remote, { hasPulls }, signal));
       const taken = { ...listed, refs: withoutLaterPulls(listed.refs, newest) };
       const made = await createRepository(
         deps,
         ownerName,
-        toNewRepository(given, taken),
+        toNewRepository({ ...given, description: given.description || about.description }, taken),
         caller.user,
         {
           admit: async (queries, current) => {
@@ -151,6 +156,8 @@ export function createMigrate(deps: MigrateDeps) {
           },
           async recorded(tx, repository) {
             await record(tx, repository, { ...given, parts, intervalSeconds });
+            await updateRepository(tx, repository.id, { website: about.website });
+            await replaceTopics(tx, repository.id, toTopicNames(about.topics));
             // What is opened here meanwhile does not take the number of an issue that is still to come.
             if (newest > 0) await reserveNumbers(tx, repository.id, newest);
           },
@@ -160,16 +167,17 @@ export function createMigrate(deps: MigrateDeps) {
       return { ...made, watchers: 1, access, isSignedIn: true };
     }
 
-    /** Returns the number of the newest issue or pull request of the source. */
-    async function findNewest(given: {
+    /** Returns the number of the newest issue or pull request of the source, and what the repository says of itself. */
+    async function ask(given: {
       readonly service: "git" | "gitea" | "github";
       readonly address: string;
       readonly credentials: Credentials;
-    }): Promise<number> {
+    }): Promise<{ readonly newest: number; readonly about: SourceAbout }> {
       const source = openSource(given, deps);
       return refusingRemote(async () => {
         try {
-          return await source.findNewest(signal);
+          const newest = await source.findNewest(signal);
+          return { newest, about: await source.readAbout(signal) };
         } catch (error) {
           if (error instanceof SourceAway || error instanceof SourceBusy)
             throw new RemoteUnusable(error.message, error);

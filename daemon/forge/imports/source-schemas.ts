@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isWebUrl } from "../../contract/forge/rules.ts";
 
 // Schemas of values that the items of all lists have. Their texts are storable and have a maximum length.
 
@@ -42,6 +43,30 @@ export const user = z
   .transform((value) => value?.login || "ghost");
 /** An imported item of a server that was imported itself names its first author. */
 export const originalAuthor = text(100);
+
+/** What a repository says of itself. Texts are empty when they are absent. */
+export interface SourceAbout {
+  readonly description: string;
+  readonly website: string;
+  /** As the source has them. */
+  readonly topics: readonly string[];
+}
+
+const DESCRIPTION_MAX = 2_048;
+const ADDRESS_MAX = 1_024;
+
+/** What a repository says of itself: in Gitea's answers `website`, in GitHub's `homepage`. */
+export const about = z
+  .object({
+    description: text(DESCRIPTION_MAX),
+    website: text(ADDRESS_MAX),
+    homepage: text(ADDRESS_MAX),
+    topics: z.array(z.string()).nullish(),
+  })
+  .transform(({ description, website, homepage, topics }): SourceAbout => {
+    const address = website || homepage;
+    return { description, website: isWebUrl(address) ? address : "", topics: topics ?? [] };
+  });
 
 /** Returns whether a text is the id of a commit. */
 export const isCommit = (id: string | null | undefined): id is string =>

@@ -4,6 +4,7 @@ import type { ImportPart } from "./import-parts.ts";
 import { parseAnswer, type PartReader, type SourcePage } from "./json-answers.ts";
 import { type Credentials } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
+import { about, type SourceAbout } from "./source-schemas.ts";
 import { readReviews, type ReviewReaders, type SourceReview } from "./source-reviews.ts";
 
 export interface SourceLabel {
@@ -11,6 +12,8 @@ export interface SourceLabel {
   readonly color: string;
   readonly description: string;
   readonly isExclusive: boolean;
+  /** Whether it is no longer offered. */
+  readonly isArchived: boolean;
 }
 
 /** Times are epoch milliseconds. */
@@ -162,6 +165,13 @@ export function createSource({
       const { items } = answer.status === 404 ? nothing : toList(answer);
       const first = numbered.safeParse(items[0]);
       return first.success ? first.data.number : 0;
+    },
+
+    /** Returns what the repository says of itself, as far as the source tells. Throws as `read` does. */
+    async readAbout(signal: AbortSignal): Promise<SourceAbout> {
+      const answer = await ask("", signal);
+      const found = answer.status === 404 ? undefined : about.safeParse(parseAnswer(answer.body));
+      return found?.data ?? { description: "", website: "", topics: [] };
     },
 
     /**

@@ -14,6 +14,7 @@ import {
   type ForgePull,
   listCheckingPulls,
   movePull,
+  type PullCounts,
   saveComputedPull,
 } from "../../../storage/tables/forge/pulls/pulls.ts";
 import {
@@ -62,9 +63,10 @@ export type PullState = ReturnType<typeof createPullState>;
  */
 export function createPullState(deps: PullStateDeps) {
   const { db, git, runInFolder, enqueue, refs, files, newKey, onComputed } = deps;
-  const counts = createLruCache<Counts>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
+  const counts = createLruCache<PullCounts>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
   return {
     computeSoon,
+    count,
 
     subscribers: {
       async issue(tx, { owned, issue, action }) {
@@ -200,12 +202,12 @@ export function createPullState(deps: PullStateDeps) {
     return { ...shared, state: "conflict", conflictedPaths: withinBounds(merged.paths) };
   }
 
-  /** The counts of the same two commits never change. */
+  /** Counts what a pull request changes. The counts of the same two commits never change. */
   async function count(
-    { headCommit, baseCommit, repositoryId }: ForgePull,
+    { headCommit, baseCommit, repositoryId }: ComparedCommits,
     mergeBase: string | undefined,
     options: ReadOptions,
-  ): Promise<Counts> {
+  ): Promise<PullCounts> {
     const before = mergeBase ?? baseCommit;
     const key = `${repositoryId} ${before} ${headCommit}`;
     const known = counts.get(key);
@@ -219,7 +221,7 @@ export function createPullState(deps: PullStateDeps) {
   }
 }
 
-type Counts = Pick<ComputedPull, "additions" | "deletions" | "changedFiles" | "commits">;
+type ComparedCommits = Pick<ForgePull, "headCommit" | "baseCommit" | "repositoryId">;
 
 const nothing: ComputedPull = {
   state: "failed",

@@ -63,7 +63,11 @@ export function toListedPullView(details: PullDetails, urls: ForgeUrls): WirePul
     html_url: url,
     diff_url: `${url}.diff`,
     patch_url: `${url}.patch`,
-    mergeable: pull.state === "mergeable" && !draft && pull.headRepositoryId !== undefined,
+    // One whose fork was deleted is closed for good; an imported one is open without its fork.
+    mergeable:
+      pull.state === "mergeable" &&
+      !draft &&
+      (pull.headRepositoryId !== undefined || issue.state === "open"),
     merged: isMerged,
     merged_at: isMerged ? toWireTime(pull.mergedAt) : null,
     merge_commit_sha: pull.mergeCommit ?? null,

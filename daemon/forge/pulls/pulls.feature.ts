@@ -62,6 +62,7 @@ export function createForgePulls(deps: ForgePullsDeps) {
   return {
     services: {
       computeSoon: state.computeSoon,
+      countPull: state.count,
       reviewPushes: createReviewPushes({ db, git, runInFolder, urls, emit, pulls, refs, state }),
     },
     routes: [

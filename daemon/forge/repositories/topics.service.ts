@@ -104,3 +104,7 @@ export function createTopics({ db }: { readonly db: Database }) {
 const toName = (text: string) => text.trim().toLowerCase();
 
 const isTopicName = (name: string) => name.length <= NAME_CHARACTERS_MAX && NAME.test(name);
+
+/** Returns the topics of another server that a repository may have. */
+export const toTopicNames = (names: readonly string[]): readonly string[] =>
+  [...new Set(names.map(toName).filter(isTopicName))].slice(0, TOPICS_MAX);

@@ -52,6 +52,9 @@ const pulls = defineTable("forge_pulls", {
 /** What a pull request has beside its issue. Times are epoch milliseconds. */
 export type ForgePull = RecordOf<typeof pulls>;
 
+/** How much a pull request changes. */
+export type PullCounts = Pick<ForgePull, "additions" | "deletions" | "changedFiles" | "commits">;
+
 export type NewPull = Pick<
   ForgePull,
   | "issueId"
@@ -76,7 +79,16 @@ export function insertPull(tx: Transaction, pull: NewPull): Promise<ForgePull> {
 export function insertImportedPull(
   tx: Transaction,
   pull: NewPull &
-    Pick<ForgePull, "isHeadGone" | "state" | "mergeBase" | "mergedAt" | "mergedBy" | "mergeCommit">,
+    Pick<
+      ForgePull,
+      | "isHeadGone"
+      | "state"
+      | "mergeBase"
+      | "mergedAt"
+      | "mergedBy"
+      | "mergeCommit"
+      | keyof PullCounts
+    >,
 ): Promise<ForgePull> {
   return pulls.insert(tx, pull);
 }
