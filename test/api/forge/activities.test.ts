@@ -263,6 +263,23 @@ describe("visibility of activities", () => {
     expect(await countsByCaller()).toEqual([0, 0, 0, 0]);
   });
 
+  test("the activity of a part that a repository no longer has is hidden until it has it again", async () => {
+    const mira = await newUser();
+    const name = await newRepository(mira, { auto_init: true });
+    const path = `/repos/${mira}/${name}`;
+    await ok(by(mira, "POST", `${path}/branches`, { new_branch_name: "next" }));
+    await ok(by(mira, "POST", `${path}/releases`, { tag_name: "v1" }));
+    const feed = feedOfRepository(mira, name);
+    const all = ["publish_release", "push_tag", "commit_repo", "create_repo"];
+    expect(await kindsOf("", feed)).toEqual(all);
+    await ok(by(mira, "PATCH", path, { has_releases: false }));
+    expect(await kindsOf("", feed)).toEqual(all.slice(1));
+    await ok(by(mira, "PATCH", path, { has_code: false }));
+    expect(await kindsOf("", feed)).toEqual(["create_repo"]);
+    await ok(by(mira, "PATCH", path, { has_code: true, has_releases: true }));
+    expect(await kindsOf("", feed)).toEqual(all);
+  });
+
   test("users who hide their activity are absent from feeds of others, and deleted ones from all", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);

@@ -347,6 +347,19 @@ describe("a lost right", () => {
   });
 });
 
+test("a thread about an issue has no subject while the repository has no issues", async () => {
+  const [mira, nora] = [await newUser(), await newUser()];
+  const path = `/repos/${mira}/${await newRepository(mira)}`;
+  await people.by(nora, "PUT", `${path}/subscription`);
+  await people.by(mira, "POST", `${path}/issues`, { title: "An issue" });
+  const list = async () => (await as(nora).get("/notifications")).json;
+  await expect.poll(list).toMatchObject([{ subject: { title: "An issue" } }]);
+  await people.by(mira, "PATCH", path, { has_issues: false });
+  expect(await list()).toMatchObject([{ repository: null, subject: null }]);
+  await people.by(mira, "PATCH", path, { has_issues: true });
+  expect(await list()).toMatchObject([{ subject: { title: "An issue" } }]);
+});
+
 test("a public-only token is refused the notifications", async () => {
   const mira = await newUser();
   const token = await people.newToken(mira, ["public-only", "write:notification"]);

@@ -145,6 +145,21 @@ const kindsOfUnits = [
   ["repo.releases", ["publish_release"]],
 ] as const;
 
+/** The condition for a repository `r` whose settings keep a part. */
+const keepsOfUnits: Readonly<Record<string, Readonly<Record<Database["dialect"], string>>>> = {
+  "repo.code": keeping("has_code"),
+  "repo.issues": keepsIssues,
+  "repo.pulls": keepsPulls,
+  "repo.releases": keeping("has_releases"),
+};
+
+function keeping(member: "has_code" | "has_releases") {
+  return {
+    sqlite: `COALESCE(json_extract(r.settings, '$.${member}'), 1) <> 0`,
+    postgres: `COALESCE(CAST(r.settings AS JSONB) ->> '${member}', 'true') <> 'false'`,
+  };
+}
+
 function toKindsReadable(
   dialect: Database["dialect"],
   reader: Reader,
@@ -153,7 +168,7 @@ function toKindsReadable(
   const parts = kindsOfUnits.map(([unit, kinds]): Condition => {
     const readable = toReadable(reader, isPublicOnly, unit);
     const codes = kinds.map((kind) => activityKinds[kind]).join(", ");
-    const keeps = { "repo.issues": keepsIssues, "repo.pulls": keepsPulls }[unit as string];
+    const keeps = keepsOfUnits[unit as string];
     const hasPart = keeps === undefined ? "" : ` AND ${keeps[dialect]}`;
     return {
       sql: `s.kind IN (${codes}) AND (${readable.sql})${hasPart}`,
