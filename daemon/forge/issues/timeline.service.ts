@@ -5,7 +5,7 @@ import {
   listCommentsOfRepository,
   listTextsByIds,
 } from "../../../storage/tables/forge/issues/comments.ts";
-import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import { listIssuesByIds, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import {
   type CommentId,
   type TeamId,
@@ -22,7 +22,7 @@ import {
 import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
 import { deleteReviewLine } from "../../../storage/tables/forge/pulls/review-lines.ts";
 import { findTrackedTime } from "../../../storage/tables/forge/issues/tracked-times.ts";
-import { findTeam, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
+import { listTeamsByIds, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -141,9 +141,14 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
         db,
         comments.map(({ id }) => id),
       );
+      const issues = await listIssuesByIds(
+        db,
+        comments.map(({ issueId }) => issueId),
+      );
+      const byId = new Map(issues.map((issue) => [issue.id, issue]));
       const details: CommentDetails[] = [];
       for (const comment of comments) {
-        const issue = await findIssueById(db, comment.issueId);
+        const issue = byId.get(comment.issueId);
         const author = people.get(comment.authorId ?? toUserId(-1));
         const attachments = files.get(comment.id) ?? [];
         if (issue !== undefined) details.push({ owned, issue, comment, author, attachments });
@@ -213,10 +218,6 @@ async function findTeams(
   db: Queries,
   ids: readonly (TeamId | undefined)[],
 ): Promise<ReadonlyMap<TeamId, ForgeTeam>> {
-  const found = new Map<TeamId, ForgeTeam>();
-  for (const id of new Set(ids)) {
-    const team = id === undefined ? undefined : await findTeam(db, id);
-    if (team !== undefined) found.set(team.id, team);
-  }
-  return found;
+  const named = new Set(ids.filter((id) => id !== undefined));
+  return new Map((await listTeamsByIds(db, [...named])).map((team) => [team.id, team]));
 }
