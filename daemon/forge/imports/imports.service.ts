@@ -10,7 +10,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { orNotFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
-import { IMPORT_KIND } from "./import-parts.ts";
+import { IMPORT_KIND, newProgress } from "./import-parts.ts";
 import type { Credentials, CredentialSeals } from "./remote-address.ts";
 
 export type Imports = ReturnType<typeof createImports>;
@@ -29,6 +29,28 @@ export async function enqueueImport(
     account: String(actorId ?? 0),
     runAt,
   });
+}
+
+/**
+ * Imports the files of Git LFS of a mirror again, whose branches have changed: those that are there are not fetched. Does
+ * nothing for a mirror without them, and after a cancellation.
+ */
+export async function followLargeFiles(
+  { enqueue, seals }: { readonly enqueue: Enqueue; readonly seals: CredentialSeals },
+  tx: Transaction,
+  { repositoryId }: Pick<ForgeImport, "repositoryId">,
+  credentials: Credentials,
+): Promise<void> {
+  const { parts = [] } = (await findImport(tx, repositoryId)) ?? {};
+  if (!parts.includes("large_files")) return;
+  // An attempt under way, which has read the former commits, ends at its next page.
+  const begun = await updateImport(tx, repositoryId, ["waiting", "running", "done", "failed"], {
+    state: "waiting",
+    error: "",
+    sealedCredentials: seals.sealOfImport(repositoryId, credentials),
+    progress: newProgress(["large_files"]),
+  });
+  if (begun !== undefined) await enqueueImport(enqueue, tx, begun);
 }
 
 /** Imports of issues, pull requests and releases, as people watch and steer them. */

@@ -128,7 +128,7 @@ export function createMigrate(deps: MigrateDeps) {
     ): Promise<RepositoryDetails> {
       // A mirror has no issues of its own, as in Gitea, and plain git has no API for them.
       const parts = given.parts.filter(
-        (part) => !given.isMirror && (given.service !== "git" || part === "large_files"),
+        (part) => part === "large_files" || (!given.isMirror && given.service !== "git"),
       );
       const hasPulls = parts.includes("pulls");
       // Before the code, so that wrong credentials and a server of another kind are refused at once.

@@ -25,6 +25,7 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { FolderMoves } from "../repositories/folder-moves.ts";
 import { BEYOND_INTERVAL_MS, toNextSync } from "../repositories/mirror-interval.ts";
 import { workInFolder } from "../repositories/work-in-folder.ts";
+import { followLargeFiles } from "./imports.service.ts";
 import { type CredentialSeals, toGitRemote } from "./remote-address.ts";
 import { type Remotes, RemoteUnusable } from "./remotes.ts";
 
@@ -204,6 +205,7 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
         nextAt: toNextSync(current, tx.now),
       });
       if (mirror.direction === "push") return;
+      if (hasChanged) await followLargeFiles(deps, tx, current, seals.openOfMirror(current));
       await updateRepository(tx, mirror.repositoryId, {
         mirrorSyncedAt: tx.now,
         ...(hasChanged ? { mirrorUpdatedAt: tx.now } : {}),

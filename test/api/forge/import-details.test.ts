@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -141,4 +142,46 @@ test("a site administrator's import finds the authors of releases", async () => 
   await call("olga", "POST", `/repos/${path}/releases`, { tag_name: "v1" });
   const copy = await importAll(path);
   expect(await get(copy, "/releases")).toMatchObject([{ author: { login: "olga" } }]);
+});
+
+test("a mirror gets the files of Git LFS that its source has, and those of later changes", async () => {
+  const path = await newSource();
+  const addFile = async (bytes: string) => {
+    const oid = createHash("sha256").update(bytes).digest("hex");
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${bytes.length}\n`;
+    const put = await there.request(`/${path}.git/info/lfs/objects/${oid}/${bytes.length}`, {
+      method: "PUT",
+      basic: `olga:${far.tokenOf("olga")}`,
+      headers: { "content-type": "application/octet-stream" },
+      body: bytes,
+    });
+    expect(put.status, put.text).toBe(200);
+    await call("olga", "POST", `/repos/${path}/contents/${bytes}.bin`, {
+      content: btoa(pointer),
+      message: `Add ${bytes}`,
+    });
+  };
+  const arrives = (copy: string, bytes: string) =>
+    vi.waitFor(
+      async () => {
+        const media = await here.request(`/api/v1/repos/${copy}/media/${bytes}.bin`, {
+          token: near.tokenOf("mira"),
+        });
+        expect(media.text).toBe(bytes);
+      },
+      { timeout: 60_000, interval: 100 },
+    );
+  await addFile("first");
+  const copy = await importAll(path, { service: "git", mirror: true, lfs: true });
+  expect(await get(copy)).toMatchObject({ mirror: true });
+  await arrives(copy, "first");
+  await addFile("second");
+  await near.by("mira", "POST", `/repos/${copy}/mirror-sync`);
+  await arrives(copy, "second");
+  await vi.waitFor(async () => expect((await get(copy, "/import")).state).toBe("done"), {
+    timeout: 60_000,
+    interval: 100,
+  });
+  const { json } = await near.by("mira", "GET", `/repos/${copy}/import`);
+  expect(json.parts).toMatchObject([{ name: "large_files", imported: 2 }]);
 });
