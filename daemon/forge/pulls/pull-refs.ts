@@ -16,6 +16,8 @@ import type { RunInFolder } from "../git/run-in-folder.ts";
 const HEADS = "refs/heads/";
 /** How often a ref is written again because the head moved meanwhile. */
 const WRITES_MAX = 5;
+/** How long git waits for its lock on the ref: the request and a job, perhaps of another daemon, write it at once. Git's default is 100. */
+const LOCK_WAIT_MS = 10_000;
 
 /** Returns the ref by which git serves the head of a pull request. */
 export const toPullRef = (number: number): string => `refs/pull/${number}/head`;
@@ -93,7 +95,8 @@ export function createPullRefs({
     await runInFolder(base, async (directory) => {
       if ((await findCommitId(git, directory, commit)) === undefined)
         await runInFolder(head, (source) => fetchCommit(git, { source, commit }, { directory }));
-      await git.run(["update-ref", ref, commit], { directory });
+      const config = { "core.filesRefLockTimeout": String(LOCK_WAIT_MS) };
+      await git.run(["update-ref", ref, commit], { directory, config });
     });
   }
 }
