@@ -29,6 +29,7 @@ import { listImageFiles } from "./containers/files.ts";
 import { CONTAINER } from "./containers/references.ts";
 import { removeContainerVersion } from "./containers/versions.ts";
 import { ensureLatest } from "./npm/tags.ts";
+import { joinWords, PYPI } from "./pypi/names.ts";
 import type { PackageVersionDetails, toPackageFileView } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
 import { toUserId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
@@ -92,7 +93,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
       window: PageWindow,
       caller: ForgeCaller | undefined,
     ): Promise<PackageVersionPage> {
-      const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+      const found = await findAt(db, owner, at);
       if (found === undefined) throw notFound();
       return listPage({ type: "", term: "", packageId: found.id }, window, caller);
     },
@@ -112,7 +113,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
 
     /** Returns what people read of a version: its readme, its license and what it needs. */
     async describe({ owner }: GrantedPackages, at: VersionAt) {
-      const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+      const found = await findAt(db, owner, at);
       const version = found && (await findVersion(db, found, at.version));
       if (version === undefined) throw notFound();
       return toDescription(at.type, version.metadata);
@@ -142,7 +143,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
     async removeAll(opened: GrantedPackages, at: PackageAt, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const { owner } = await reopenPackages(tx, opened);
-        const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
+        const found = await findAt(tx, owner, at);
         if (found === undefined) throw notFound();
         for (const version of await listVersions(tx, found.id))
           await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
@@ -161,7 +162,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
     ): Promise<void> {
       await db.transaction(async (tx) => {
         const { owner } = await reopenPackages(tx, opened);
-        const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
+        const found = await findAt(tx, owner, at);
         if (found === undefined) throw notFound();
         const repository =
           repositoryName === undefined
@@ -208,8 +209,13 @@ export function createPackages({ db, emit }: PackagesDeps) {
 }
 
 async function getVersion(db: Queries, owner: ForgeUser, at: VersionAt): Promise<OwnedVersion> {
-  const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+  const found = await findAt(db, owner, at);
   const version = found && (await findVersion(db, found, at.version));
   if (found === undefined || version === undefined) throw notFound();
   return { package: found, version, owner };
+}
+
+/** Finds a package by the name that a client gives it: a project of Python has several. */
+function findAt(queries: Queries, { id: ownerId }: ForgeUser, { type, name }: PackageAt) {
+  return findPackage(queries, { ownerId, type, name: type === PYPI ? joinWords(name) : name });
 }

@@ -140,6 +140,8 @@ describe("uploads", () => {
       name: "Small-Tools",
       repository: { full_name: "mira/tools" },
     });
+    const respelled = await daemon.request("/api/v1/packages/mira/pypi/SMALL_tools/1.0");
+    expect(respelled.json).toMatchObject({ name: "Small-Tools" });
     const shown = await daemon.request("/mira/-/packages/pypi/small-tools/1.0");
     expect(shown.text).toContain(
       `pip install --index-url ${daemon.url}/api/packages/mira/pypi/simple/ Small-Tools==1.0`,

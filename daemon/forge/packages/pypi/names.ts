@@ -1,5 +1,8 @@
 import { AppError } from "../../../errors.ts";
 
+/** The type of Python packages. */
+export const PYPI = "pypi";
+
 /** Maximum length of names, versions and file names in characters, as for generic packages. */
 const CHARACTERS_MAX = 255;
 
@@ -10,8 +13,11 @@ const CHARACTERS_MAX = 255;
 export function toProjectName(name: string): string {
   if (!isShort(name) || !/^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(name))
     throw new AppError("invalid_argument", "invalid name or version: the name");
-  return name.replace(/[-_.]+/g, "-");
+  return joinWords(name);
 }
+
+/** Returns a name with every run of `-`, `_` and `.` as one `-`. */
+export const joinWords = (name: string): string => name.replace(/[-_.]+/g, "-");
 
 /** Refuses a version that is not one of PEP 440 with `invalid_argument`. */
 export function assertPypiVersion(version: string): void {

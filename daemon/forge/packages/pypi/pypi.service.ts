@@ -35,12 +35,10 @@ import {
   toPypiForms,
   toPypiMetadata,
 } from "./metadata.ts";
-import { assertPypiFilename, assertPypiVersion, toProjectName } from "./names.ts";
+import { assertPypiFilename, assertPypiVersion, PYPI, toProjectName } from "./names.ts";
 import type { PypiProject } from "./simple.view.ts";
 import { FORM_BYTES_MAX, type PypiUpload, readUploadForm } from "./upload-form.ts";
 
-/** The type of packages for Python. */
-const PYPI = "pypi";
 /** Maximum number of files of a project: every installation reads a list of all of them. */
 const FILES_MAX = 10_000;
 /** Versions whose requirements are read from the database at once. */
