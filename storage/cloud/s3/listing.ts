@@ -186,6 +186,10 @@ export async function listFolder(
   const files = new Map<string, ProviderItem>();
   const folders = new Set<string>();
   const accumulated = createListedItems();
+  const addFolder = (name: string) => {
+    folders.add(name);
+    return accumulated.add(toFolderItem(folder, name), undefined);
+  };
   let exists = folder === "";
   for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
     if (page.kind !== "ok") return page;
@@ -197,7 +201,8 @@ export async function listFolder(
       if (entry.key.slice(prefix.length, -1).includes("/")) return broken("other_keys");
       if (entry.key.endsWith("/")) {
         // Some servers list a marker beside its common prefix.
-        folders.add(toLeaf(store, entry.key.slice(0, -1)));
+        const failure = addFolder(toLeaf(store, entry.key.slice(0, -1)));
+        if (failure !== undefined) return failure;
         continue;
       }
       const name = toLeaf(store, entry.key);
@@ -212,8 +217,7 @@ export async function listFolder(
       exists = true;
       const name = toLeaf(store, below.slice(0, -1));
       if (folder === "" && name === OWN_FOLDER) continue;
-      folders.add(name);
-      const failure = accumulated.add(toFolderItem(folder, name), undefined);
+      const failure = addFolder(name);
       if (failure !== undefined) return failure;
     }
     const failure = accumulated.endPage();

@@ -193,11 +193,13 @@ async function sendBatch(
   if (first === undefined) return undefined;
   const status = first.code === "AccessDenied" ? 403 : 500;
   const failed = new Set(refused.map(({ key }) => key));
-  return {
-    failure: toChangeFailure(toFailure({ status, code: first.code }, now)),
-    remaining: targets.filter(({ key }) => failed.has(key)),
-    isUnknown: false,
-  };
+  const remaining = targets.filter(({ key }) => failed.has(key));
+  const failure = toChangeFailure(toFailure({ status, code: first.code }, now));
+  const areKnown = new Set(remaining.map(({ key }) => key)).size === failed.size;
+  // Some servers omit a key or encode it: any target may be the one that remains.
+  return areKnown
+    ? { failure, remaining, isUnknown: false }
+    : { failure, remaining: targets, isUnknown: true };
 }
 
 async function removeOneByOne(

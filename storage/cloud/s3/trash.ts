@@ -11,6 +11,9 @@ import { toChangeFailure } from "../../s3/failures.ts";
 /** Pages that one call reads to find deleted keys: a listing has the versions of all existing ones as well. */
 const PAGES_MAX = 20;
 
+/** The most delete markers of one key, which one request removes. */
+const MARKERS_MAX = 1_000;
+
 /**
  * The deleted objects of a bucket with versions: keys whose newest version is a delete marker. Restoring removes the marker;
  * emptying removes all versions of such keys. A folder is shown where it had a marker object of its own, and is restored
@@ -76,6 +79,8 @@ export function createTrash(store: Store): Trash {
         // Keys are sorted, so the key itself is first.
         if (entry.key !== key) return [];
         if (!entry.isMarker) return markers;
+        if (markers.length === MARKERS_MAX)
+          return { kind: "offline", sent: true, note: "listing_without_end" };
         markers.push(entry);
       }
     }
