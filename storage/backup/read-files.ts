@@ -1,5 +1,7 @@
+import type { Hash } from "node:crypto";
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import type { ArchiveWriter } from "./archive-writer.ts";
 
 const SMALL_BYTES = 1024 * 1024;
 
@@ -8,50 +10,54 @@ export const READ_FLAGS =
   constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a small file at once, because it may be replaced at any moment, and the first byte of a large one. Returns undefined
- * when it cannot be read; for a large file a function that reads it.
+ * Reads a small file at once, because it may be replaced at any moment, and only the first byte of a large one. Returns
+ * `large` when `appendFile` is to read the file.
  */
 export async function readWhole(
   file: FileHandle,
   size: number,
-): Promise<Buffer | ((onShorter: () => void) => AsyncGenerator<Buffer, void, void>) | undefined> {
+): Promise<Buffer | "large" | "unreadable"> {
   try {
     if (size <= SMALL_BYTES) return await file.readFile();
     await file.read(Buffer.alloc(1), 0, 1, 0);
-    return (onShorter) => readExactly(file, size, onShorter);
+    return "large";
   } catch (error) {
-    if (error instanceof Error && "code" in error) return undefined;
+    if (error instanceof Error && "code" in error) return "unreadable";
     throw error;
   }
 }
 
-export async function* inOne(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
-  yield bytes;
-}
-
-/** Yields exactly `size` bytes of a file, because its header has been written: zeros where it became shorter, as tar does. */
-async function* readExactly(
+/**
+ * Appends exactly `size` bytes of a file, because its header has been written: zeros where it became shorter, as tar does.
+ * Adds them to `hash`.
+ */
+export async function appendFile(
+  archive: ArchiveWriter,
   file: FileHandle,
   size: number,
+  hash: Hash,
   onShorter: () => void,
-): AsyncGenerator<Buffer, void, void> {
-  let read = 0;
-  while (read < size) {
-    const chunk = Buffer.alloc(Math.min(READ_BYTES, size - read));
-    const bytesRead = await file.read(chunk, 0, chunk.byteLength, read).then(
-      (part) => part.bytesRead,
-      // A failing disk: the rest of the archive is still worth having, and the caller names this file.
-      () => 0,
-    );
-    if (bytesRead === 0) {
-      onShorter();
-      for (let left = size - read; left > 0; left -= READ_BYTES)
-        yield Buffer.alloc(Math.min(READ_BYTES, left));
-      return;
-    }
-    read += bytesRead;
-    yield chunk.subarray(0, bytesRead);
-  }
+): Promise<void> {
+  let isShorter = false;
+  for (let done = 0; done < size;)
+    await archive.appendFrom(async (space) => {
+      const wanted = space.subarray(0, size - done);
+      let count = isShorter ? 0 : await readAt(file, wanted, done);
+      if (count === 0) {
+        if (!isShorter) onShorter();
+        isShorter = true;
+        count = wanted.fill(0).byteLength;
+      }
+      hash.update(wanted.subarray(0, count));
+      done += count;
+      return count;
+    });
 }
 
-const READ_BYTES = 256 * 1024;
+/** Returns 0 at the end of the file and for a failing disk: the rest of the archive is still worth having. */
+async function readAt(file: FileHandle, into: Buffer, position: number): Promise<number> {
+  return file.read(into, 0, into.byteLength, position).then(
+    ({ bytesRead }) => bytesRead,
+    () => 0,
+  );
+}

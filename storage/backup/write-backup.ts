@@ -1,13 +1,11 @@
-import { createHash } from "node:crypto";
-import { once } from "node:events";
+import { createHash, type Hash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { pack as createPack, type Pack } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
 import { StorageError } from "../engine/database.ts";
 import { backupDatabase } from "../engine/sqlite-maintenance.ts";
+import { type ArchiveTarget, type ArchiveWriter, createArchiveWriter } from "./archive-writer.ts";
 import {
   CONFIG,
   DATABASE,
@@ -21,10 +19,9 @@ import {
   type SettingsCopy,
   USER_FILES,
 } from "./contents.ts";
-import { proof, readArchive } from "./read-archive.ts";
-import { inOne, READ_FLAGS, readWhole } from "./read-files.ts";
+import { appendFile, READ_FLAGS, readWhole } from "./read-files.ts";
 
-export interface BackupOptions {
+export interface BackupOptions extends ArchiveTarget {
   readonly directory: DataDirectory;
   /** The folder of repositories, which may lie outside of the data directory. */
   readonly repositories: string;
@@ -42,17 +39,7 @@ export interface BackupOptions {
   readonly now: number;
   /** Distinguishes the temporary files of this backup, such as the process id. */
   readonly mark: string;
-  /** Receives the archive; resolves when it can take more. */
-  readonly write: (chunk: Uint8Array) => Promise<void>;
-  /** Syncs the written bytes to disk if the archive is a file; called every few MiB. */
-  readonly flush?: (() => Promise<void>) | undefined;
 }
-
-/**
- * On ext4, an `fsync` of any file waits for all unflushed data of the file system. At most two of these portions of
- * the archive are unflushed, so that commits of the daemon wait for no more.
- */
-const FLUSH_BYTES = 8 * 1024 * 1024;
 
 /** Counts of the contents of a backup; `bytes` is the size of the archive. */
 export interface BackupSummary {
@@ -85,7 +72,7 @@ const LEFT_OUT_MAX = 100;
  * @throws StorageError, and errors of `write`
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
-  const { directory, mark, write, flush } = options;
+  const { directory, mark } = options;
   const copy = join(directory.tmp, `backup-${mark}.db`);
   const manifest = join(directory.tmp, `backup-${mark}.sha256`);
   try {
@@ -93,54 +80,19 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     await rm(copy, { force: true });
     await removeAbandoned(directory.tmp);
     await backupDatabase(directory.database, copy);
-    const pack = createPack();
     const leftOut: LeftOut[] = [];
     let leftOutCount = 0;
     const leaveOut = (path: string, reason: LeftOut["reason"]) => {
       leftOutCount += 1;
       if (leftOut.length < LEFT_OUT_MAX) leftOut.push({ path, reason });
     };
-    const contents = writeContents(pack, options, { copy, manifest, leaveOut });
-    // The reader below reports the failure.
-    const produced = contents.catch((error: Error) => {
-      pack.destroy(error);
-      return 0;
-    });
-    let bytes = 0;
-    // One chunk is written while the next one is read and hashed.
-    let writing = Promise.resolve();
-    let flushing = Promise.resolve();
-    let unflushed = 0;
-    const proving = new PassThrough();
-    const proven = readArchive(proving, "what was written", proof);
-    // The loop reports the failure.
-    proven.catch(() => undefined);
+    const archive = createArchiveWriter(options);
     try {
-      for await (const chunk of pack) {
-        bytes += (chunk as Uint8Array).byteLength;
-        await writing;
-        writing = write(chunk as Uint8Array);
-        // The next iteration reports the failure, or the code after the loop.
-        writing.catch(() => undefined);
-        if (!proving.write(chunk)) await Promise.race([once(proving, "drain"), proven]);
-        unflushed += (chunk as Uint8Array).byteLength;
-        if (flush === undefined || unflushed < FLUSH_BYTES) continue;
-        unflushed = 0;
-        await flushing;
-        flushing = flush();
-        flushing.catch(() => undefined);
-      }
-      await Promise.all([writing, flushing]);
-      // A failure to read the home is the cause of an archive without end.
-      await contents;
-      proving.end();
-      await proven;
+      const files = await writeContents(archive, options, { copy, manifest, leaveOut });
+      return { files, bytes: await archive.end(), leftOut, leftOutCount };
     } finally {
-      pack.destroy();
-      proving.destroy();
-      await produced;
+      await archive.close();
     }
-    return { files: await contents, bytes, leftOut, leftOutCount };
   } finally {
     await rm(copy, { force: true });
     await rm(manifest, { force: true });
@@ -196,7 +148,7 @@ function pathOf(
 const HEADER_BYTES = 1024;
 
 async function writeContents(
-  pack: Pack,
+  archive: ArchiveWriter,
   {
     directory,
     repositories,
@@ -218,23 +170,25 @@ async function writeContents(
   },
 ): Promise<number> {
   const manifest = await open(manifestPath, "w", 0o600);
-  const mtime = new Date(now);
+  const startedAt = new Date(now);
   let files = 0;
-  const add = async (header: FileHeader, content: AsyncIterable<Buffer>) => {
-    const { name } = header;
+  const add = async (
+    { name, mode = 0o600, mtime = startedAt, size }: FileHeader,
+    content: (hash: Hash) => Promise<void>,
+  ) => {
     const hash = createHash("sha256");
-    const entry = pack.entry({ mode: 0o600, mtime, ...header });
-    for await (const chunk of content) {
-      hash.update(chunk);
-      if (!entry.write(chunk)) await drained(entry);
-    }
-    entry.end(undefined);
+    await archive.header({ name, size, mode, mtime });
+    await content(hash);
+    await archive.pad(size);
     if (name === MANIFEST) return;
     files += 1;
     await manifest.writeFile(`${hash.digest("hex")}  ${name}\n`);
   };
-  const addBytes = (name: string, bytes: Buffer) =>
-    add({ name, size: bytes.byteLength }, inOne(bytes));
+  const addBytes = (name: string, bytes: Buffer, attributes?: Attributes) =>
+    add({ name, size: bytes.byteLength, ...attributes }, (hash) => {
+      hash.update(bytes);
+      return archive.append(bytes);
+    });
   const addFile = async (name: string, path: string) => {
     // Opened before the archive names it: a file that cannot be read is left out.
     const file = await open(path, READ_FLAGS).catch((error: NodeJS.ErrnoException) => {
@@ -243,18 +197,15 @@ async function writeContents(
     if (file === undefined) return;
     try {
       const stats = await file.stat();
-      const attributes = name.startsWith(USER_FILES) && {
-        mode: stats.mode & 0o777,
-        mtime: stats.mtime,
-      };
+      const attributes = name.startsWith(USER_FILES)
+        ? { mode: stats.mode & 0o777, mtime: stats.mtime }
+        : {};
       const content = await readWhole(file, stats.size);
-      if (content === undefined) leaveOut(name, "unreadable");
-      else if (Buffer.isBuffer(content))
-        await add({ name, size: content.byteLength, ...attributes }, inOne(content));
+      if (content === "unreadable") leaveOut(name, "unreadable");
+      else if (content !== "large") await addBytes(name, content, attributes);
       else
-        await add(
-          { name, size: stats.size, ...attributes },
-          content(() => leaveOut(name, "truncated")),
+        await add({ name, size: stats.size, ...attributes }, (hash) =>
+          appendFile(archive, file, stats.size, hash, () => leaveOut(name, "truncated")),
         );
     } finally {
       await file.close();
@@ -278,8 +229,8 @@ async function writeContents(
     if (entries === undefined || stats === undefined) return;
     const attributes = name.startsWith(USER_FILES)
       ? { mode: stats.mode & 0o777, mtime: stats.mtime }
-      : { mode: 0o700, mtime };
-    pack.entry({ name: `${name}/`, type: "directory", ...attributes });
+      : { mode: 0o700, mtime: startedAt };
+    await archive.header({ name: `${name}/`, size: 0, ...attributes });
     const isObjects = (entry: Dirent<Buffer>) => Number(entry.name.equals(OBJECTS));
     for (const entry of entries.toSorted((a, b) => isObjects(a) - isObjects(b))) {
       const text = entry.name.toString();
@@ -298,7 +249,7 @@ async function writeContents(
     const info = {
       format: 1,
       version,
-      created_at: mtime.toISOString(),
+      created_at: startedAt.toISOString(),
       ...(leftOut.length > 0 && { settings_left_out: leftOut }),
     };
     await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
@@ -315,18 +266,21 @@ async function writeContents(
     await manifest.close();
   }
   await addOwn(MANIFEST, manifestPath);
-  pack.finalize();
   return files;
 }
 
 /** Git's objects are read after the references. */
 const OBJECTS = Buffer.from("objects");
 
-interface FileHeader {
-  readonly name: string;
-  readonly size: number;
+/** What a backup holds of user's files; other files are private, and as old as the backup. */
+interface Attributes {
   readonly mode?: number;
   readonly mtime?: Date;
+}
+
+interface FileHeader extends Attributes {
+  readonly name: string;
+  readonly size: number;
 }
 
 /** Returns the files of `keys/`, those of the master key in the form in which they are restored. */
@@ -338,20 +292,6 @@ async function readKeys(
   for (const name of await readdir(keys)) files.set(name, await readFile(join(keys, name)));
   for (const [name, bytes] of exported) files.set(name, bytes);
   return files;
-}
-
-/** Resolves when an entry can take more. @throws Error when the archive was or is closed early */
-function drained(entry: ReturnType<Pack["entry"]>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const close = () => reject(new Error("the archive was closed early"));
-    // An entry that was closed while a file was read sends no event any more.
-    if (entry.destroyed) return close();
-    entry.once("close", close);
-    entry.once("drain", () => {
-      entry.removeListener("close", close);
-      resolve();
-    });
-  });
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
