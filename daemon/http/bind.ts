@@ -218,6 +218,8 @@ export function bindRoutes<Caller>(
     } catch (error) {
       wrong = { error };
     }
+    // Asked at once: the body may end during the questions to the database that follow.
+    const isHeldBack = caller !== undefined && !message.complete;
     // Wrong credentials count too: against the address that they come from.
     if (limit?.key === "account" || limit?.key === "anonymous") {
       const account = wrong === undefined ? api.accountKey(caller) : undefined;
@@ -231,13 +233,12 @@ export function bindRoutes<Caller>(
     const readBody = toReader(exchange, account);
     const params = input.params(declared, rawParams, request);
     const query = declared.query && (await input.query(declared, request, readBody));
-    const isHeldBack = caller !== undefined && !message.complete;
     const formLimit = await route.admit?.({ caller, opened, params, query, request });
     const spooled = spoolBudget(account ?? addressKey());
     exchange.memory.push(spooled);
     const form = { limit: formLimit, spooled };
     if (isHeldBack && declared.body !== undefined && !isReadWhole(declared.body))
-      cutRevokedBody(message, () => isStillSignedIn(caller, request));
+      await cutRevokedBody(message, () => isStillSignedIn(caller, request));
     const body = declared.body && (await input.body(declared, request, message, readBody, form));
     if (isHeldBack && isReadWhole(declared.body)) {
       if (api.authenticatesAfterBody === true) {

@@ -114,14 +114,19 @@ const CREDENTIALS_CHECK_MS = 30_000;
 
 /**
  * Destroys a request whose credentials are revoked while its body arrives. Its end is passed on only after another
- * check, so a handler that stores complete bodies does not store it.
+ * check, so a handler that stores complete bodies does not store it. Rejects with `unauthenticated` when the body has arrived
+ * and they were revoked.
  */
-export function cutRevokedBody(
+export async function cutRevokedBody(
   message: IncomingMessage,
   isStillSignedIn: () => Promise<boolean>,
   checkMs = CREDENTIALS_CHECK_MS,
-): void {
-  if (message.complete || message.destroyed) return;
+): Promise<void> {
+  if (message.destroyed) return;
+  if (message.complete) {
+    if (!(await isStillSignedIn())) throw revokedMeanwhile();
+    return;
+  }
   const check = async (): Promise<boolean> => {
     if (await isStillSignedIn()) return true;
     message.destroy(revokedMeanwhile());

@@ -112,7 +112,7 @@ export function createDavHandler(deps: DavHandlerDeps): PartHandler {
       throw new DavRefusal(403, "This machine token has the scope read.");
     if (!message.complete) {
       cutStalledBody(message);
-      cutRevokedBody(message, () => deps.authentication.isStillSignedIn(caller, token));
+      await cutRevokedBody(message, () => deps.authentication.isStillSignedIn(caller, token));
     }
     const tree = deps.openTree(caller);
     const addresses = createDavAddresses(deps.publicUrl(), request.headers.host);

@@ -1,3 +1,4 @@
+import { request as nodeRequest } from "node:http";
 import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
 import { describe, expect, test } from "vitest";
@@ -8,6 +9,7 @@ import {
   endpoint,
   perAccount,
   perAddress,
+  stream,
   vaultAccount,
 } from "../../../../daemon/contract/endpoint.ts";
 import { AppError } from "../../../../daemon/errors.ts";
@@ -461,4 +463,50 @@ describe("paging headers", () => {
   test("a single page has no Link", async () => {
     expect(await headersOf("?limit=50")).toEqual([null, "45", "X-Total-Count"]);
   });
+});
+
+test("a body that ends while its caller is authorized is refused when the credentials were revoked meanwhile", async () => {
+  const upload = route(
+    endpoint({
+      name: "test.upload",
+      method: "POST",
+      path: "/api/upload",
+      summary: "upload",
+      gate: anyone,
+      body: stream("application/octet-stream"),
+      replies: { 200: z.object({}) },
+    }),
+    async ({ body }) => {
+      for await (const chunk of body) void chunk;
+      return { status: 200, body: {} };
+    },
+  );
+  const authorizing = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  await using app = await serveRoutes([upload], {
+    api: {
+      authorize: async () => {
+        authorizing.resolve();
+        await ended.promise;
+      },
+      isStillSignedIn: async () => false,
+    },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const sent = nodeRequest(`${app.url}/api/upload`, {
+    method: "POST",
+    headers: {
+      Authorization: "Bearer mira",
+      "Content-Type": "application/octet-stream",
+      "Content-Length": "8",
+    },
+  });
+  sent.on("response", ({ statusCode }) => resolve(statusCode)).on("error", reject);
+  sent.write("1234");
+  await authorizing.promise;
+  sent.end("5678");
+  // The parser has read the end of the body when the daemon has answered a later request.
+  await fetch(`${app.url}/api/ping`);
+  ended.resolve();
+  expect(await promise).toBe(401);
 });

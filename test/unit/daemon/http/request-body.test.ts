@@ -186,7 +186,7 @@ describe("credentials that are revoked while a body arrives", () => {
     const message = arriving();
     const failed = once(message, "error");
     let isValid = true;
-    cutRevokedBody(message as unknown as IncomingMessage, async () => isValid);
+    await cutRevokedBody(message as unknown as IncomingMessage, async () => isValid);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(message.destroyed).toBe(false);
     isValid = false;
@@ -198,7 +198,9 @@ describe("credentials that are revoked while a body arrives", () => {
   test("a failed check ends the request with its error", async () => {
     const message = arriving();
     const failed = once(message, "error");
-    cutRevokedBody(message as unknown as IncomingMessage, () => Promise.reject(new Error("disk")));
+    await cutRevokedBody(message as unknown as IncomingMessage, () =>
+      Promise.reject(new Error("disk")),
+    );
     message.end("a");
     message.resume();
     expect(await failed).toMatchObject([{ message: "disk" }]);
