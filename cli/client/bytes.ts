@@ -3,7 +3,7 @@ import { CliError } from "../errors.ts";
 import type { Service } from "../profile/credentials.ts";
 import { toFailure } from "./outcomes.ts";
 import type { RawBody } from "./raw-download.ts";
-import type { IncomingResponse, Transport } from "./transport.ts";
+import { type IncomingResponse, readBody, type Transport } from "./transport.ts";
 import { parseJson } from "../support/json.ts";
 
 /** A response of bytes. The stream must be consumed or destroyed. */
@@ -27,6 +27,9 @@ interface StreamRequest {
   readonly isLarge?: boolean | undefined;
 }
 
+/** The refusal of a download is a few sentences of JSON. */
+const REFUSAL_BYTES_MAX = 16 * 1024 * 1024;
+
 /** Opens a download. @throws CliError for every answer but a success, except 401, which is returned so that the caller can renew the credentials. */
 export async function openDownload(
   transport: Transport,
@@ -40,7 +43,7 @@ export async function openDownload(
     const size = typeof length === "string" ? Number(length) : undefined;
     return { status, headers, size, stream, ...(raw === undefined ? {} : { raw }) };
   }
-  const body = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
+  const body = await readBody(stream, REFUSAL_BYTES_MAX);
   if (status === 401) return { status, headers, size: undefined, stream: Readable.from([]), body };
   throw downloadFailure(service, status, headers, body);
 }

@@ -32,7 +32,11 @@ const uploadIdleMs = 10 * 60_000;
  * stream no faster. `fetch` would drop the body of a 205 and cannot send a length with a stream. Connections are not
  * reused: a command makes a request or two. Only a proxy from the environment takes undici.
  */
-export function createTransport(system: TransportSystem, trust: Trust) {
+export function createTransport(
+  system: TransportSystem,
+  trust: Trust,
+  bodyBytesMax = BODY_BYTES_MAX,
+) {
   const open = async (request: OutgoingRequest): Promise<OpenResponse> => {
     const url = new URL(request.url);
     const proxy = proxyOf(url, system.env);
@@ -55,15 +59,33 @@ export function createTransport(system: TransportSystem, trust: Trust) {
     /** Sends one request and reads the whole response. */
     async send(request: OutgoingRequest): Promise<IncomingResponse> {
       const { status, headers, stream } = await open(request);
-      const chunks: Buffer[] = [];
       try {
-        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        return { status, headers, body: await readBody(stream, bodyBytesMax) };
       } catch (error) {
+        if (error instanceof CliError) throw error;
         throw toNetworkError(error, new URL(request.url), request.signal);
       }
-      return { status, headers, body: Buffer.concat(chunks) };
     },
   };
+}
+
+/** No text of JavaScript can be longer. */
+const BODY_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Reads a whole body. @throws CliError `unexpected_answer` for a longer one: a server may send without end */
+export async function readBody(stream: Readable, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > bytesMax)
+      throw new CliError(
+        "unexpected_answer",
+        `the server sent more than ${bytesMax} bytes of response`,
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 async function openRawly(

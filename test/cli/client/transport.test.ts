@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { openDownload } from "../../../cli/client/bytes.ts";
 import { createTransport } from "../../../cli/client/transport.ts";
 import { fakeSystem } from "../support/run-cli.ts";
 
@@ -47,6 +48,26 @@ test("an upload that the server refuses before its end stops reading the source"
       const { status, body: text } = await sending;
       expect([status, text.toString()]).toEqual([413, "too large"]);
       await expect.poll(() => body.destroyed).toBe(true);
+    },
+  );
+});
+
+test("a response without end is refused, also that of a refused download", async () => {
+  const bounded = createTransport(fakeSystem({ home: "/nowhere" }), async () => undefined, 1_000);
+  await withServer(
+    (_, response) => {
+      endless()
+        .on("error", () => undefined)
+        .pipe(response.writeHead(500));
+    },
+    async (url) => {
+      const { signal } = new AbortController();
+      const request = { method: "GET", url, headers: {}, body: undefined, signal };
+      const refused = { code: "unexpected_answer", message: expect.stringMatching(/more than/) };
+      await expect(bounded.send(request)).rejects.toMatchObject(refused);
+      await expect(openDownload(transport, { ...request, service: "forge" })).rejects.toMatchObject(
+        refused,
+      );
     },
   );
 });
