@@ -23,10 +23,12 @@ interface Operation {
 const portOfDaemon = () => Number(new URL(daemon.urls[0] ?? daemon.url).port);
 
 /** Sends raw bytes and returns the response until the connection is closed. */
-async function sendRaw(text: string): Promise<string> {
+/** Node ends a connection whose client has ended its side first, unless the answer is there at once: a proxy takes longer. */
+async function sendRaw(text: string, { endsFirst = true } = {}): Promise<string> {
   const port = portOfDaemon();
   const socket = connect(port, "127.0.0.1");
-  socket.end(text);
+  if (endsFirst) socket.end(text);
+  else socket.write(text);
   let answer = "";
   for await (const chunk of socket) answer += (chunk as Buffer).toString();
   return answer;
@@ -120,12 +122,14 @@ describe("two separate APIs", () => {
 
   test("a broken escape is refused by both", async () => {
     const forge = await sendRaw(
-      `GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
+      `GET /api/v1/users/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\nConnection: close\r\n\r\n`,
+      { endsFirst: false },
     );
     expect(forge).toContain("400 Bad Request: unable to unescape path");
     expect(forge).toMatch(/^X-Frame-Options: SAMEORIGIN\r$/im);
     const vault = await sendRaw(
-      `GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\n\r\n`,
+      `GET /api/auth/%zz HTTP/1.1\r\nHost: ${new URL(daemon.url).host}\r\nConnection: close\r\n\r\n`,
+      { endsFirst: false },
     );
     expect(vault).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
