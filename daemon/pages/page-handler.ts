@@ -74,8 +74,8 @@ const PAGES_PER_MINUTE = { max: 600, seconds: 60 } as const;
 export interface FormBody {
   /** Reads the whole body. Throws `too_large` beyond `bytesMax`. */
   whole(bytesMax: number): Promise<Buffer>;
-  /** Reads the parts of a multipart form while they arrive, and stops once the session has ended. */
-  parts(isStillSignedIn: () => Promise<boolean>): AsyncIterable<FilePart>;
+  /** Reads the parts of a multipart form while they arrive, and stops once the session has ended; refuses when it has by then. */
+  parts(isStillSignedIn: () => Promise<boolean>): Promise<AsyncIterable<FilePart>>;
 }
 
 /** Answers a request for a page. Never rejects. */
@@ -206,7 +206,9 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     const type = (request.headers["content-type"] ?? "").toLowerCase();
     if (page.takesFiles === true && session !== undefined && type.startsWith("multipart/form-data"))
       return readFileForm(
-        formBody.parts(async () => (await site.findSession(session.secret, request)) !== undefined),
+        await formBody.parts(
+          async () => (await site.findSession(session.secret, request)) !== undefined,
+        ),
       );
     if (!type.startsWith("application/x-www-form-urlencoded")) {
       // The session may have ended since the page was opened: its file is not read.

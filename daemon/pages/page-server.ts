@@ -71,9 +71,9 @@ export function createPageServer({
     report({ request, route: siteName, status: page.status, error: undefined });
   }
 
-  function readParts(message: IncomingMessage, isStillSignedIn: () => Promise<boolean>) {
+  async function readParts(message: IncomingMessage, isStillSignedIn: () => Promise<boolean>) {
     cutStalledBody(message);
-    cutRevokedBody(message, isStillSignedIn);
+    await cutRevokedBody(message, isStillSignedIn);
     return readFileParts(message, {
       filesMax: FORM_PARTS_MAX,
       bytesMax: Infinity,

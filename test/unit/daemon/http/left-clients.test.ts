@@ -68,7 +68,7 @@ test.each(["partly", "wholly"] as const)(
 test("no timer watches the request of a client that has left before", async () => {
   const [message, response] = await leave("partly");
   cutStalledBody(message);
-  cutRevokedBody(message, async () => true);
+  await cutRevokedBody(message, async () => true);
   cutUnreadResponse(response);
   expect(vi.getTimerCount()).toBe(0);
 });
