@@ -24,6 +24,9 @@ const missing = ["missing", "999999999", "00000000-0000-4000-8000-000000000000",
 /** Values that name nothing and have no form of a name. */
 const unfit = ["-", "..", "a b", ".hidden", "GITHUB_X", "\0", "x".repeat(300)];
 
+/** The caller whose account must change its password first, which is refused everywhere. */
+const BOUND = "user who must change the password";
+
 /** Mistakes that lead to a status, the most likely first. */
 const probesOf: Readonly<Record<number, (declared: Endpoint) => Iterable<Probe>>> = {
   401: () =>
@@ -32,7 +35,7 @@ const probesOf: Readonly<Record<number, (declared: Endpoint) => Iterable<Probe>>
     })),
   403: (declared) =>
     (apiOf(declared) === "forge"
-      ? ["narrow token", "public-only token", "other user", "user", "anonymous"]
+      ? ["narrow token", "public-only token", "other user", "user", "anonymous", BOUND]
       : ["machine token", "vault user", "vault administrator", "anonymous"]
     ).map((caller) => ({ caller })),
   *400(declared) {
@@ -112,7 +115,7 @@ const elsewhere: readonly (readonly [status: number, operations: number])[] = [
   [423, 0],
   [400, 26],
   [404, 40],
-  [403, 21],
+  [403, 10],
   // Last: values that do not fit end sessions as well.
   [422, 60],
 ];
@@ -122,13 +125,21 @@ withDatabaseFile(
   async () => {
     await using home = await createFuzzHome();
     await using sending = await open(home);
-    const { daemon, callers } = sending;
+    const { daemon } = sending;
+    const password = "a word for the first sign-in";
+    await daemon.request("/api/v1/admin/users", {
+      method: "POST",
+      json: { username: "bound", email: "bound@example.org", password, must_change_password: true },
+      headers: sending.callers["site administrator"] ?? {},
+    });
+    const basic = Buffer.from(`bound:${password}`).toString("base64");
+    const callers = { ...sending.callers, [BOUND]: { Authorization: `Basic ${basic}` } };
     const as = (method: string, path: string, json: object) =>
       daemon.request(`/api/v1${path}`, { method, json, headers: callers["user"] ?? {} });
     await as("POST", "/user/repos", { name: "old", auto_init: true });
     await as("PATCH", "/repos/mira/old", { archived: true });
     for (const [status, operations] of elsewhere) {
-      const never = await provoke(sending, status);
+      const never = await provoke({ ...sending, callers }, status);
       expect(never.length, `${status}: ${never.join(", ")}`).toBeLessThanOrEqual(operations);
     }
   },
