@@ -57,6 +57,7 @@ withChromium.describe("uploads of the vault's pages", () => {
     await page.clock.fastForward(RETRY_MS);
     await expect.poll(() => offsets).toHaveLength(3);
     await isInterrupted(page);
+    line.cutAfter(Infinity);
     await page.reload();
     await page.getByText("1 of 1 uploaded").waitFor();
     const [first = -1, second = -1, third = -1, fourth = -1] = offsets;
@@ -190,13 +191,15 @@ withChromium.describe("uploads of the vault's pages", () => {
 async function openLine(to: string): Promise<
   AsyncDisposable & {
     readonly url: string;
-    /** Cuts the connection that sends the byte after the next `bytes`, once. */
+    /** Mends the line, and cuts it once the next `bytes` have passed: it stays down, as Chromium tries again by itself. */
     cutAfter(bytes: number): void;
   }
 > {
   let left = Infinity;
+  let isDown = false;
   const open = new Set<Socket>();
   const server = createServer((client) => {
+    if (isDown) return client.destroy();
     const daemonSide = connect(Number(new URL(to).port), new URL(to).hostname);
     const cut = () => {
       client.destroy();
@@ -214,7 +217,7 @@ async function openLine(to: string): Promise<
       left -= chunk.length;
       if (left >= 0) daemonSide.write(chunk);
       else {
-        left = Infinity;
+        isDown = true;
         daemonSide.end();
         client.destroy();
       }
@@ -225,6 +228,7 @@ async function openLine(to: string): Promise<
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     cutAfter(bytes) {
       left = bytes;
+      isDown = false;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy();

@@ -20,7 +20,10 @@ let first: string;
 let second: string;
 
 const run = (...args: string[]) =>
-  execFileSync("git", args, { cwd: directory, encoding: "utf8" }).trim();
+  execFileSync("git", ["-c", "user.name=Mira", "-c", "user.email=mira@example.org", ...args], {
+    cwd: directory,
+    encoding: "utf8",
+  }).trim();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "croft-tips-"));
