@@ -11,7 +11,7 @@ import {
   send,
   type Sending,
 } from "../support/fuzz/declared-requests.ts";
-import { createFuzzHome, existing } from "../support/fuzz/fuzz-home.ts";
+import { type Callers, createFuzzHome, existing } from "../support/fuzz/fuzz-home.ts";
 import { valuesOf } from "../support/fuzz/schema-values.ts";
 import { toBody } from "../support/forge/route-requests.ts";
 import { withDatabaseFile } from "../support/skip.ts";
@@ -133,7 +133,7 @@ withDatabaseFile(
       headers: sending.callers["site administrator"] ?? {},
     });
     const basic = Buffer.from(`bound:${password}`).toString("base64");
-    const callers = { ...sending.callers, [BOUND]: { Authorization: `Basic ${basic}` } };
+    const callers: Callers = { ...sending.callers, [BOUND]: { Authorization: `Basic ${basic}` } };
     const as = (method: string, path: string, json: object) =>
       daemon.request(`/api/v1${path}`, { method, json, headers: callers["user"] ?? {} });
     await as("POST", "/user/repos", { name: "old", auto_init: true });
