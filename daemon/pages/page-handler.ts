@@ -204,15 +204,14 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     { page, formBody }: { readonly page: PageRoute<Caller>; readonly formBody: FormBody },
   ): Promise<Pick<PageContext<Caller>, "form" | "files">> {
     const type = (request.headers["content-type"] ?? "").toLowerCase();
-    if (page.takesFiles === true && session !== undefined && type.startsWith("multipart/form-data"))
-      return readFileForm(
-        await formBody.parts(
-          async () => (await site.findSession(session.secret, request)) !== undefined,
-        ),
-      );
+    const takesFiles = page.takesFiles === true;
+    if (takesFiles && session !== undefined && type.startsWith("multipart/form-data")) {
+      const find = () => site.findSession(session.secret, request);
+      return readFileForm(await formBody.parts(async () => (await find()) !== undefined));
+    }
     if (!type.startsWith("application/x-www-form-urlencoded")) {
       // The session may have ended since the page was opened: its file is not read.
-      if (page.takesFiles === true && session === undefined)
+      if (takesFiles && session === undefined)
         return { form: new URLSearchParams(), files: noFiles() };
       throw new AppError("invalid_argument", "the form has another type than a page sends");
     }
