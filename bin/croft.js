@@ -24,9 +24,9 @@ function isGoodEnough(version) {
 }
 
 /**
- * Starts a daemon of Linux anew in the same process, with a setting that the allocator of glibc reads at its start only: it
- * gives blocks of 4 MiB and more back at once. By default it keeps the 19 MiB of a hashed password for each of the 16 threads:
- * after sixty sign-ins a daemon took 390 MiB, so it takes 143, and starts 20 ms later.
+ * On Linux, executes `croft serve` again with a setting that glibc reads only when a process starts: memory of 4 MiB and more
+ * is given back as soon as it is freed. Otherwise each of the 16 threads keeps the 19 MiB of its last hashed password. After
+ * sixty sign-ins a daemon takes 143 MiB instead of 390; it starts some 20 ms later.
  */
 function returnLargeBlocks() {
   const { argv, env, execArgv, execPath, execve, platform, send } = process;
