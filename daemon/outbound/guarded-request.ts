@@ -16,9 +16,9 @@ export interface OutboundRequest {
   readonly privateHeaders: readonly string[];
   /**
    * False: a redirect is the answer. `with_body`: one that turns the request into a GET without its body is the answer.
-   * Otherwise up to five are followed.
+   * `same_request`: each is followed with the method and the body, as clients of Git LFS do. Otherwise up to five are followed.
    */
-  readonly followsRedirects?: false | "with_body";
+  readonly followsRedirects?: false | "with_body" | "same_request";
   /** Aborts all of it: lookups, connections, redirects and the response. */
   readonly timeoutMs: number;
   /** Maximum length of the response body; the rest is not read. */
@@ -199,7 +199,7 @@ async function follow(
   let next: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null } =
     outbound;
   for (let redirects = 0; ; redirects += 1) {
-    if (!URL.canParse(next.url) || !/^https?:$/.test(new URL(next.url).protocol))
+    if (!isWebAddress(next.url))
       return { kind: "refused", reason: "it is not an address of http or https" };
     const answer = await request(next.url, {
       dispatcher,
@@ -210,14 +210,15 @@ async function follow(
     });
     const location = answer.headers["location"];
     const isRedirect = [301, 302, 303, 307, 308].includes(answer.statusCode);
-    const dropsBody = isRedirect && next.method !== "GET" && !keepsBody(answer.statusCode);
+    const keeps = keepsBody(outbound, answer.statusCode);
+    const dropsBody = isRedirect && next.method !== "GET" && !keeps;
     const isAnswer =
       outbound.followsRedirects === false ||
       (outbound.followsRedirects === "with_body" && dropsBody);
     if (!isRedirect || typeof location !== "string" || isAnswer) return answer;
     answer.body.on("error", ignore).destroy();
     if (redirects === REDIRECTS_MAX) return { kind: "failed", reason: "too many redirects" };
-    const redirected = redirect(outbound, next, answer.statusCode, location);
+    const redirected = redirect(outbound, next, location, keeps);
     if (redirected === undefined)
       return { kind: "refused", reason: "a redirect leads to no address, or from https to http" };
     next = redirected;
@@ -228,8 +229,8 @@ async function follow(
 function redirect(
   { privateHeaders }: Followed,
   from: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null },
-  status: number,
   location: string,
+  keeps: boolean,
 ): typeof from | undefined {
   if (!URL.canParse(location, from.url)) return undefined;
   const before = new URL(from.url);
@@ -237,22 +238,28 @@ function redirect(
   if (before.protocol === "https:" && to.protocol === "http:") return undefined;
   const dropped = new Set([
     ...(before.origin === to.origin ? [] : privateHeaders),
-    ...(keepsBody(status) ? [] : ["content-type"]),
+    ...(keeps ? [] : ["content-type"]),
   ]);
   const headers = Object.fromEntries(
     Object.entries(from.headers).filter(([name]) => !dropped.has(name.toLowerCase())),
   );
-  const rest = keepsBody(status)
+  const rest = keeps
     ? { method: from.method, body: from.body }
     : ({ method: "GET", body: null } as const);
   return { url: to.href, headers, ...rest };
 }
 
-function keepsBody(status: number): boolean {
-  return status === 307 || status === 308;
+/** Returns whether a text is an address of http or https. */
+export function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-async function readAnswer(
+function keepsBody({ followsRedirects }: Followed, status: number): boolean {
+  return followsRedirects === "same_request" || status === 307 || status === 308;
+}
+
+/** Reads a response up to a number of bytes. */
+export async function readAnswer(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   bytesMax: number,
 ): Promise<OutboundOutcome> {

@@ -8,7 +8,8 @@ const BLOBS_AT_ONCE = 500;
 /**
  * Yields the contents of all files of at most `bytesMax` bytes that the refs of a repository reach, each blob once, in no
  * order. Runs until `signal` is aborted. @throws GitError
- * @param options.commits the ids of commits that are read instead of the refs; one after `^` with its history is left out
+ * @param options.commits the ids of commits that are read instead of the refs, or options of `git rev-list` that name some
+ * @param options.without the ids of commits that are left out with their histories; missing ones do not matter
  */
 export async function* readSmallBlobs(
   git: Git,
@@ -17,27 +18,32 @@ export async function* readSmallBlobs(
     bytesMax,
     signal,
     commits = ["--all"],
+    without = [],
   }: {
     readonly directory: string;
     readonly bytesMax: number;
     readonly signal: AbortSignal;
     readonly commits?: readonly string[];
+    readonly without?: readonly string[];
   },
 ): AsyncGenerator<Buffer, void, undefined> {
   signal.throwIfAborted();
   const limit = `--filter=blob:limit=${bytesMax + 1}`;
-  const lister = git.start(["rev-list", "--objects", "--no-object-names", limit, ...commits], {
-    directory,
-  });
+  // Also skips refs whose commits are missing, so it is not for those who delete what no ref names.
+  const how = without.length === 0 ? [] : ["--ignore-missing", "--stdin"];
+  const lister = git.start(
+    ["rev-list", "--objects", "--no-object-names", limit, ...how, ...commits],
+    { directory },
+  );
   const checker = git.start(["cat-file", "--batch-check", "--buffer"], { directory });
   const stop = () => {
     lister.stop();
     checker.stop();
   };
   signal.addEventListener("abort", stop, { once: true });
-  lister.stdin.end();
   // A git that ends early closes its input; its exit status tells why.
-  checker.stdin.on("error", () => undefined);
+  for (const { stdin } of [lister, checker]) stdin.on("error", () => undefined);
+  lister.stdin.end(without.map((id) => `^${id}\n`).join(""));
   lister.stdout.pipe(checker.stdin);
   let isRead = false;
   try {

@@ -11,6 +11,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { Enqueue } from "../../jobs/queue.ts";
 import { createGitGateway } from "../../outbound/git-gateway.ts";
 import { createGuardedDownload, createGuardedRequest } from "../../outbound/guarded-request.ts";
+import { createGuardedUpload } from "../../outbound/guarded-upload.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { Emit } from "../events.ts";
@@ -24,12 +25,14 @@ import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createImportJob, type ImportJobDeps } from "./import-job.ts";
 import { createLargeFileImport } from "./import-large-files.ts";
+import { createLargeFileBatches } from "./large-file-batch.ts";
 import { createReleaseImport } from "./import-releases.ts";
 import { type CountPull, createPullPreparation } from "./import-writer.ts";
 import { importRoutes } from "./imports.routes.ts";
 import { createImports } from "./imports.service.ts";
 import { createMigrate } from "./migrate.service.ts";
 import { createMirrorJobs } from "./mirrors.service.ts";
+import { createLargeFilePush } from "./push-large-files.ts";
 import { createMirrors } from "./push-mirrors.service.ts";
 import { createCredentialSeals } from "./remote-address.ts";
 import { createSourceFiles } from "./source-files.ts";
@@ -83,17 +86,23 @@ export function createForgeImports(given: ForgeImportsDeps) {
     download: createGuardedDownload(given.dispatcher),
     clock: given.clock,
   });
+  const askBatch = createLargeFileBatches({ request, clock: given.clock });
   const deps = {
     ...given,
     moves,
     remotes,
     seals,
     request,
+    askBatch,
     fetchFile,
     bytesMax: settings.maxImportBytes,
     largeFileBytesMax: settings.maxRepositoryLfsBytes,
   };
-  const mirrorJobs = createMirrorJobs(deps);
+  const upload = createGuardedUpload(given.dispatcher);
+  const mirrorJobs = createMirrorJobs({
+    ...deps,
+    pushLargeFiles: createLargeFilePush({ ...deps, upload }),
+  });
   const commitEmail = (user: Parameters<typeof toEmbeddedUserView>[0]) =>
     toEmbeddedUserView(user, true, urls).email;
   return {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { readBranchAndTagIds } from "../../../storage/git/refs.ts";
@@ -17,6 +17,7 @@ import {
   type ForgeRepository,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { GitRemote } from "../../outbound/git-gateway.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -25,7 +26,9 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { FolderMoves } from "../repositories/folder-moves.ts";
 import { BEYOND_INTERVAL_MS, toNextSync } from "../repositories/mirror-interval.ts";
 import { workInFolder } from "../repositories/work-in-folder.ts";
+import { SliceOver } from "./import-share.ts";
 import { followLargeFiles } from "./imports.service.ts";
+import type { createLargeFilePush, PushedLargeFiles } from "./push-large-files.ts";
 import { type CredentialSeals, toGitRemote } from "./remote-address.ts";
 import { type Remotes, RemoteUnusable } from "./remotes.ts";
 
@@ -41,6 +44,7 @@ export interface MirrorJobsDeps {
   readonly enqueue: Enqueue;
   readonly remotes: Remotes;
   readonly seals: CredentialSeals;
+  readonly pushLargeFiles: ReturnType<typeof createLargeFilePush>;
   readonly log: Log;
 }
 
@@ -55,6 +59,9 @@ const TIMEOUT_MS = 25 * 3_600_000;
 
 /** Thrown when a mirror was removed during its synchronization. */
 class MirrorRemoved extends Error {}
+
+/** What a mirror records of a success, see `ForgeMirror`. */
+type MirrorSuccess = Parameters<typeof updateMirror>[2] & { readonly lastError: string };
 
 export type MirrorJobs = ReturnType<typeof createMirrorJobs>;
 
@@ -106,12 +113,12 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
         const mirror = await findMirror(db, mirrorId);
         if (mirror === undefined) return;
         try {
-          const hasChanged =
-            mirror.direction === "pull" ? await pull(mirror, signal) : await push(mirror, signal);
-          await recordSuccess(mirror, hasChanged);
+          if (mirror.direction === "pull") await recordPull(mirror, await pull(mirror, signal));
+          else await recordSuccess(mirror, await push(mirror, signal));
         } catch (error) {
           if (error instanceof MirrorRemoved) return;
           if (signal.aborted) throw error;
+          if (error instanceof SliceOver) return goOnLater(mirror, error.message);
           const isRemote = error instanceof RemoteUnusable;
           await recordFailure(mirror, isRemote ? error.message : "it failed on this server");
           // The schedule of the mirror repeats what its remote has caused.
@@ -165,9 +172,7 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
   ): Promise<void> {
     const owner = await findUserById(db, repository.ownerId);
     if (owner === undefined) return;
-    const prepareSync = async (tx: Transaction) => {
-      if ((await findMirror(tx, id)) === undefined) throw new MirrorRemoved();
-    };
+    const prepareSync = (tx: Transaction) => assertNotRemoved(tx, { id });
     for (let at = 0; at < changes.length; at += REFS_AT_ONCE) {
       const outcome = await deps.writeRefs(
         { repository, owner },
@@ -180,36 +185,87 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
     }
   }
 
-  async function push(mirror: ForgeMirror, signal: AbortSignal): Promise<boolean> {
-    const remote = toGitRemote(mirror.address, seals.openOfMirror(mirror));
-    await workInFolder(folders, mirror.repositoryId, (directory, { isEmpty, defaultBranch }) => {
-      const isFirst = mirror.syncedAt === undefined && !isEmpty;
-      return remotes.push(remote, {
+  /**
+   * Pushes the files of Git LFS, then the branches and tags that name them. Those are pushed without their files to a server that
+   * has no Git LFS, and not at all when the server refuses a file.
+   */
+  async function push(mirror: ForgeMirror, signal: AbortSignal): Promise<MirrorSuccess> {
+    const credentials = seals.openOfMirror(mirror);
+    const { address } = mirror;
+    const remote = toGitRemote(address, credentials);
+    let success: MirrorSuccess = { lastError: "" };
+    await workInFolder(folders, mirror.repositoryId, async (directory, repository) => {
+      const files = await deps.pushLargeFiles(
+        {
+          directory,
+          repositoryId: repository.id,
+          remote: { address, credentials },
+          without: mirror.hasLargeFiles ? await listTips(remote, signal) : [],
+          assertWanted: () => assertNotRemoved(db, mirror),
+        },
+        signal,
+      );
+      const isFirst = mirror.syncedAt === undefined && !repository.isEmpty;
+      await remotes.push(remote, {
         directory,
         signal,
-        first: isFirst ? defaultBranch : undefined,
+        first: isFirst ? repository.defaultBranch : undefined,
       });
+      const hasLargeFiles = files?.isComplete === true && (await isUnmoved(directory, files));
+      success = { lastError: files?.note ?? "", hasLargeFiles };
     });
-    return true;
+    return success;
   }
 
-  async function recordSuccess(mirror: ForgeMirror, hasChanged: boolean): Promise<void> {
+  /** Returns the commits of a remote's branches and tags; none when it does not exist yet. */
+  async function listTips(remote: GitRemote, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      const { refs } = await remotes.list(remote, { hasPulls: false }, signal);
+      return [...refs.values()];
+    } catch (error) {
+      if (error instanceof RemoteUnusable && error.isMissing) return [];
+      throw error;
+    }
+  }
+
+  /** Returns whether git has pushed only commits whose files were looked at: others may have pushed here meanwhile. */
+  async function isUnmoved(directory: string, { tips }: PushedLargeFiles): Promise<boolean> {
+    const { removed, moved } = compare(tips, await readBranchAndTagIds(deps.git, directory));
+    return removed.length + moved.length === 0;
+  }
+
+  async function recordSuccess(
+    { id }: ForgeMirror,
+    success: MirrorSuccess,
+    prepare: (tx: Transaction, current: ForgeMirror) => Promise<void> = async () => undefined,
+  ): Promise<void> {
     await db.transaction(async (tx) => {
       // The interval may have changed meanwhile.
-      const current = await findMirror(tx, mirror.id);
+      const current = await findMirror(tx, id);
       if (current === undefined) return;
-      await updateMirror(tx, mirror.id, {
-        failures: 0,
-        lastError: "",
-        syncedAt: tx.now,
-        nextAt: toNextSync(current, tx.now),
-      });
-      if (mirror.direction === "push") return;
+      const nextAt = toNextSync(current, tx.now);
+      await updateMirror(tx, id, { ...success, failures: 0, syncedAt: tx.now, nextAt });
+      await prepare(tx, current);
+    });
+  }
+
+  function recordPull(mirror: ForgeMirror, hasChanged: boolean): Promise<void> {
+    return recordSuccess(mirror, { lastError: "" }, async (tx, current) => {
       if (hasChanged) await followLargeFiles(deps, tx, current, seals.openOfMirror(current));
       await updateRepository(tx, mirror.repositoryId, {
         mirrorSyncedAt: tx.now,
         ...(hasChanged ? { mirrorUpdatedAt: tx.now } : {}),
       });
+    });
+  }
+
+  /** Leaves the place to other mirrors. */
+  async function goOnLater({ id }: ForgeMirror, lastError: string): Promise<void> {
+    await db.transaction(async (tx) => {
+      const current = await findMirror(tx, id);
+      if (current === undefined) return;
+      await updateMirror(tx, id, { lastError });
+      await syncSoon(tx, current);
     });
   }
 
@@ -221,10 +277,15 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
       await updateMirror(tx, id, {
         failures,
         lastError,
+        hasLargeFiles: false,
         nextAt: toNextSync(current, clock(), failures),
       });
     });
   }
+}
+
+async function assertNotRemoved(queries: Queries, { id }: Pick<ForgeMirror, "id">): Promise<void> {
+  if ((await findMirror(queries, id)) === undefined) throw new MirrorRemoved();
 }
 
 function compare(own: ReadonlyMap<string, string>, theirs: ReadonlyMap<string, string>) {

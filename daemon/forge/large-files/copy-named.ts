@@ -38,8 +38,8 @@ export function createCopyNamedFiles({
     const named = new Set<string>();
     const bytesMax = POINTER_BYTES_MAX;
     const signal = AbortSignal.timeout(READ_MS);
-    const commits = [head, `^${base}`];
-    for await (const bytes of readSmallBlobs(git, { directory, bytesMax, signal, commits })) {
+    const commits = { commits: [head], without: [base] };
+    for await (const bytes of readSmallBlobs(git, { directory, bytesMax, signal, ...commits })) {
       const pointer = parsePointer(bytes);
       if (pointer !== undefined) named.add(pointer.oid);
       if (named.size === FILES_MAX) break;

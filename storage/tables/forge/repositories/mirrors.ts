@@ -35,11 +35,13 @@ const mirrors = defineTable("forge_mirrors", {
   nextAt: optional(integer()),
   /** Attempts that failed since the last one that did not. */
   failures: initial(0, integer()),
-  /** Empty after a success. */
+  /** After a success what could not be done, and empty when there is nothing to tell. */
   lastError: initial("", text()),
   /** The last success. */
   syncedAt: optional(integer()),
   createdAt: now(),
+  /** `push`: the server had all files of Git LFS that its branches and tags name after the last push. */
+  hasLargeFiles: initial(false, flag()),
 });
 /** A mirror of a repository. Times are epoch milliseconds. */
 export type ForgeMirror = RecordOf<typeof mirrors>;
@@ -136,7 +138,7 @@ export async function updateMirror(
   db: Queries,
   id: MirrorId,
   changes: Partial<
-    Pick<ForgeMirror, "intervalSeconds" | "failures" | "lastError"> & {
+    Pick<ForgeMirror, "intervalSeconds" | "failures" | "lastError" | "hasLargeFiles"> & {
       readonly nextAt: number | undefined;
       readonly syncedAt: number;
     }

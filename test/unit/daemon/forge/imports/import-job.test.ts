@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createImportJob } from "../../../../../daemon/forge/imports/import-job.ts";
 import { newProgress } from "../../../../../daemon/forge/imports/import-parts.ts";
 import { createLargeFileImport } from "../../../../../daemon/forge/imports/import-large-files.ts";
+import { createLargeFileBatches } from "../../../../../daemon/forge/imports/large-file-batch.ts";
 import { createReleaseImport } from "../../../../../daemon/forge/imports/import-releases.ts";
 import { SourceAway } from "../../../../../daemon/forge/imports/source.ts";
 import {
@@ -105,10 +106,9 @@ async function open(
     }),
     openLargeFiles: createLargeFileImport({
       db,
-      clock: () => now,
       git: {} as Git,
       runInFolder: (async () => pointers) as never,
-      request,
+      askBatch: createLargeFileBatches({ request, clock: () => now }),
       fetchFile,
       uploadBytesMax: 1_000,
       largeFileBytesMax: 0,
