@@ -61,7 +61,7 @@ export function createForgePeople(
     publicUrl: addresses.publicUrl,
     sealer: stores.keyring,
     instanceName: settings.instanceName,
-    attempts: limiter,
+    limiter,
     queueMail,
     sendsMail: settings.smtpUrl !== undefined,
     provider: settings,

@@ -1,24 +1,17 @@
-import { createHash } from "node:crypto";
 import { type Database, StorageError } from "../../storage/engine/database.ts";
 import {
   countHit,
   deleteEndedWindows,
-  deleteRateWindow,
   findRateWindow,
   type RateWindow,
   shortenRateWindow,
-  uncountHits,
 } from "../../storage/tables/common/rate-limits.ts";
 import { PATIENCE_MS, withinMs } from "../utilities/within.ts";
+import { createAttempts } from "./attempts.ts";
 import type { RateLimiter } from "./bind.ts";
 import { limitAddress } from "./client-address.ts";
 import type { Route } from "./handle.ts";
-
-/** A fixed window: at most `max` hits in `seconds` from the first hit on. */
-export interface LimitRule {
-  readonly max: number;
-  readonly seconds: number;
-}
+import { type LimitRule, secondsLeft, toStoredKey } from "./rate-windows.ts";
 
 /** Result of counting one hit. */
 export interface LimitOutcome {
@@ -105,12 +98,8 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions) {
         throw error;
       }
     },
-    /** Uncounts one hit of each key. */
-    async refund(keys: readonly string[]): Promise<void> {
-      if (enabled && keys.length > 0) await uncountHits(db, keys.map(toStoredKey));
-    },
-    /** Deletes the hits of `key`. */
-    reset: (key: string): Promise<void> => deleteRateWindow(db, toStoredKey(key)),
+    /** Attempts of which only the wrong ones count, under other keys than hits. */
+    attempts: createAttempts({ db, clock, enabled }),
     /** Deletes ended windows and returns how many. For a schedule. */
     prune: (): Promise<number> => deleteEndedWindows(db, clock()),
     /** The key of an address: an IPv6 network counts as one caller. */
@@ -200,12 +189,4 @@ function fewestLeft(outcomes: readonly LimitOutcome[]): LimitOutcome {
  */
 function endsWithin({ expiresAt }: RateWindow, now: number, windowMs: number): boolean {
   return expiresAt > now && expiresAt <= now + windowMs;
-}
-
-function secondsLeft({ expiresAt }: RateWindow, now: number): number {
-  return Math.max(1, Math.ceil((expiresAt - now) / 1000));
-}
-
-function toStoredKey(key: string): string {
-  return createHash("sha256").update(key).digest("base64url");
 }

@@ -127,6 +127,36 @@ onServer.describe("two daemons on one database", () => {
     expect(await countAllowed("somebody@example.org", "192.0.2.78", [one])).toBe(allowed);
   });
 
+  test("of parallel sign-ins at both daemons all right ones succeed, and ten wrong ones are checked", async () => {
+    const name = await people.newUser();
+    /** The statuses of sign-ins at both daemons at once. */
+    const signIn = async (
+      count: number,
+      toPassword: (index: number) => string,
+      address: string,
+    ) => {
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          (index % 2 === 0 ? one : two).request("/api/v1/user", {
+            basic: `${name}:${toPassword(index)}`,
+            headers: { "X-Forwarded-For": address },
+          }),
+        ),
+      );
+      const statuses = Object.groupBy(answers, ({ status }) => status);
+      return Object.fromEntries(
+        Object.entries(statuses).map(([status, all]) => [status, all?.length]),
+      );
+    };
+    const right = () => "user-password";
+    for (let round = 0; round < 3; round += 1)
+      expect(await signIn(60, right, "192.0.2.70")).toEqual({ 200: 60 });
+    const wrong = await signIn(60, (index) => `wrong-${index}`, "192.0.2.71");
+    expect(wrong).toEqual({ 401: 10, 429: 50 });
+    expect(await signIn(4, right, "192.0.2.71")).toEqual({ 429: 4 });
+    expect(await signIn(4, right, "192.0.2.70")).toEqual({ 200: 4 });
+  });
+
   test("a push to one daemon is read, cloned and searched at the other at once", async () => {
     await using git = await createGitClient();
     const address = (at: TestDaemon) =>

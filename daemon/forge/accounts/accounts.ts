@@ -22,10 +22,10 @@ import { createInvitations } from "./invitations.service.ts";
 import { createPublicKeys } from "./keys.service.ts";
 import { createOwnEmails } from "./emails.service.ts";
 import { createOwnPassword } from "./own-password.service.ts";
-import { createPasswordResets } from "./password-reset.service.ts";
+import { createPasswordResets, type PasswordResetsDeps } from "./password-reset.service.ts";
 import type { PasswordRules } from "./password-rules.ts";
 import { createSecondFactors } from "./second-factors.service.ts";
-import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
+import { createSignInAttempts, type SignInAttemptsDeps } from "./sign-in-attempts.ts";
 import { createTokens } from "./tokens.service.ts";
 import { createUsers } from "./users.service.ts";
 import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
@@ -44,8 +44,8 @@ export interface ForgeAccountsDeps {
   readonly sealer: Sealer;
   /** The server's name in authenticator apps and mails. */
   readonly instanceName: string;
-  /** Counts sign-ins. */
-  readonly attempts: AttemptCounter;
+  /** Counts sign-ins and requests for links. */
+  readonly limiter: SignInAttemptsDeps & PasswordResetsDeps["limiter"];
   readonly enqueue: Enqueue;
   readonly findTaskCaller: AuthenticationDeps["findTaskCaller"];
   /** Adds a mail to the queue in the caller's transaction. */
@@ -70,7 +70,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps) {
   const users = createUsers({ ...deps, cursors, queueWelcomeMail });
   const tokens = createTokens(deps);
   const secondFactors = createSecondFactors(deps);
-  const attempts = createSignInAttempts(deps.attempts);
+  const attempts = createSignInAttempts(deps.limiter);
   const authentication = createAuthentication({
     ...deps,
     tokens,

@@ -141,11 +141,7 @@ export function createAuthentication(deps: AuthenticationDeps) {
     return { user, method: "basic_password", scope: undefined };
   }
 
-  /**
-   * Returns the account that a login and password belong to. The attempt is counted before the password is checked. An
-   * attempt beyond the limit may still share a running check of the same login and password: it is the same guess, and
-   * scripts send many requests at once.
-   */
+  /** Returns the account that a login and password belong to. */
   async function findByPassword(
     login: string,
     password: string,
@@ -154,21 +150,11 @@ export function createAuthentication(deps: AuthenticationDeps) {
     const user = await findLogin(login);
     const account = user === undefined ? `name ${login.toLowerCase()}` : `id ${user.id}`;
     const key = hash("sha256", `${account}\n${password}`, "hex");
-    const attempt = await attempts.countPassword(account, address).catch(async (error: unknown) => {
-      const passwordHash = await checks.get(key);
-      if (passwordHash !== undefined) return { passwordHash };
-      throw error;
+    const passwordHash = await attempts.password(account, address, {
+      check: () => shareCheck(key, user, password),
+      shared: () => checks.get(key),
     });
-    if ("passwordHash" in attempt) return user && { ...user, ...attempt };
-    try {
-      const passwordHash = await shareCheck(key, user, password);
-      if (user === undefined || passwordHash === undefined) return undefined;
-      await writeIfPossible(() => attempt.succeed());
-      return { ...user, passwordHash };
-    } catch (error) {
-      await attempt.cancel();
-      throw error;
-    }
+    return user && passwordHash !== undefined ? { ...user, passwordHash } : undefined;
   }
 
   function shareCheck(key: string, user: ForgeUser | undefined, password: string) {
@@ -205,10 +191,7 @@ export function createAuthentication(deps: AuthenticationDeps) {
   async function takeCode(user: ForgeUser, code: string, address: string): Promise<boolean> {
     // A request without a code, such as a client's first try, is refused but does not count as a guess.
     if (code === "") return false;
-    const attempt = await attempts.countCode(user.id, address);
-    const isRight = await secondFactors.use(user, code);
-    if (isRight) await writeIfPossible(() => attempt.succeed());
-    return isRight;
+    return attempts.code(user.id, address, () => secondFactors.use(user, code));
   }
 
   async function recordLogin(user: ForgeUser): Promise<void> {

@@ -35,16 +35,13 @@ export function createOwnPassword({ db, passwords, rules, attempts }: OwnPasswor
     ): Promise<void> {
       const { id } = assertOwnPassword(caller);
       // A separate counter: the sign-in of the same request resets the one for sign-ins.
-      const attempt = await attempts.countPassword(`change id ${id}`, address);
-      const user = await findUserById(db, id);
-      const { passwordHash } = user ?? caller.user;
-      try {
-        if (!(await passwords.verify(passwordHash, current)).fits) throw wrongPassword();
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "forbidden") await attempt.cancel();
-        throw error;
-      }
-      await attempt.succeed();
+      const passwordHash = await attempts.password(`change id ${id}`, address, {
+        async check() {
+          const stored = ((await findUserById(db, id)) ?? caller.user).passwordHash;
+          return (await passwords.verify(stored, current)).fits ? stored : undefined;
+        },
+      });
+      if (passwordHash === undefined) throw wrongPassword();
       if (current === next)
         throw new AppError("unprocessable", "the new password must differ from the current one");
       await rules.assertAllowed(next);

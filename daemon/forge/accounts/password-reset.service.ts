@@ -21,7 +21,6 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 import type { PasswordRules } from "./password-rules.ts";
-import type { AttemptCounter } from "./sign-in-attempts.ts";
 import type { QueueMail } from "./welcome-mail.ts";
 
 export type PasswordResets = ReturnType<typeof createPasswordResets>;
@@ -34,7 +33,14 @@ export interface PasswordResetsDeps {
   readonly queueMail: QueueMail;
   readonly passwords: PasswordHasher;
   readonly rules: PasswordRules;
-  readonly attempts: AttemptCounter;
+  readonly limiter: {
+    consume(
+      key: string,
+      rule: { readonly max: number; readonly seconds: number },
+    ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
+    /** The key of an address: an IPv6 network counts as one caller. */
+    addressKey(address: string): string;
+  };
   readonly urls: ForgeUrls;
   readonly instanceName: string;
 }
@@ -51,7 +57,7 @@ const REQUESTS_PER_ADDRESS = { max: 10, seconds: 900 } as const;
 
 /** Resets forgotten passwords through mailed links, each of which works once. */
 export function createPasswordResets(deps: PasswordResetsDeps) {
-  const { db, clock, random, passwords, rules, attempts } = deps;
+  const { db, clock, random, passwords, rules, limiter } = deps;
   return {
     /**
      * Mails a link to the account of a verified address. An unknown address gets the same response in the same time.
@@ -136,10 +142,8 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
   }
 
   async function count(step: "request" | "confirm", address: string): Promise<void> {
-    const key = `forge.reset.${step}:${attempts.addressKey(address)}`;
-    const { allowed, resetSeconds } = await attempts.consumeAll([
-      { key, rule: REQUESTS_PER_ADDRESS },
-    ]);
+    const key = `forge.reset.${step}:${limiter.addressKey(address)}`;
+    const { allowed, resetSeconds } = await limiter.consume(key, REQUESTS_PER_ADDRESS);
     if (allowed) return;
     throw new AppError("rate_limited", `too many requests, try again in ${resetSeconds} seconds`, {
       retryAfterSeconds: resetSeconds,

@@ -41,7 +41,7 @@ export interface SessionsDeps {
   readonly authentication: Authentication;
   readonly ownPassword: OwnPassword;
   readonly secondFactors: Pick<SecondFactors, "use">;
-  readonly signInAttempts: Pick<SignInAttempts, "countCode">;
+  readonly signInAttempts: Pick<SignInAttempts, "code">;
 }
 
 /** Deletes expired sessions. Returns how many. */
@@ -107,10 +107,9 @@ export function createSessions(deps: SessionsDeps) {
     /** Completes that sign-in by a code. Throws as it does, `invalid_credentials` for a wrong code, and `rate_limited`. */
     async answerCode(userId: UserId, code: string, request: ServerRequest): Promise<ForgeSession> {
       const user = await getUser(userId);
-      const attempt = await signInAttempts.countCode(userId, request.address);
-      if (!(await secondFactors.use(user, code)))
+      const check = () => secondFactors.use(user, code);
+      if (!(await signInAttempts.code(userId, request.address, check)))
         throw new AppError("invalid_credentials", "The code is wrong.");
-      await attempt.succeed();
       return begin(user, request);
     },
 

@@ -87,7 +87,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     publicUrl: () => "http://croft.example:7420",
     sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], random),
     instanceName: "croft",
-    attempts: createLimiter({ db, clock }),
+    limiter: createLimiter({ db, clock }),
     queueMail: async (_tx, mail) => mails.push(mail),
     sendsMail: true,
     provider: { oidcCreateAccounts: false, oidcForgeAdminGroup: undefined },

@@ -135,14 +135,6 @@ describe("a limit", () => {
     expect(await hit(20, `${"x".repeat(100_000)}2`)).toBe(10);
   });
 
-  test("a limit can be forgotten for one key", async () => {
-    await hit(20);
-    await hit(20, "b");
-    await limiter.reset("a");
-    expect(await hit(1)).toBe(1);
-    expect(await hit(1, "b")).toBe(0);
-  });
-
   test("a max of one and windows of an hour hold too", async () => {
     const strict = { max: 1, seconds: 3600 };
     expect((await limiter.consume("c", strict)).allowed).toBe(true);
@@ -201,17 +193,4 @@ describe("the rows", () => {
     await after.close();
     await rm(folder, { recursive: true });
   });
-});
-
-test("parallel refunds leave no hits", async () => {
-  const keys = ["first", "second"];
-  const hits = keys.map((key) => ({ key, rule: { max: 60, seconds: 60 } }));
-  await Promise.all(
-    Array.from({ length: 60 }, async () => {
-      expect((await limiter.consumeAll(hits)).allowed).toBe(true);
-      await limiter.refund(keys);
-    }),
-  );
-  const { remaining } = await limiter.consumeAll(hits);
-  expect(remaining).toBe(59);
 });
