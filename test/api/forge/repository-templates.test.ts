@@ -102,6 +102,25 @@ describe("a repository from a template", () => {
     expect((await git.run("-C", "copy", "fsck", "--strict")).exitCode).toBe(0);
   });
 
+  test.each([
+    ["two expanded files", "${REPO_NAME}.txt", "$TEMPLATE_OWNER.txt", "olga", "olga.txt"],
+    ["an expanded file and one that matches", "${REPO_NAME}.txt", "x.txt", "x", "x.txt"],
+    ["an expanded file and one that stays", "$REPO_NAME", "kept.md", "kept.md", "kept.md"],
+    ["an expanded file and a folder", "$REPO_NAME", "kept/b.md", "kept", "kept"],
+    ["an expanded folder and a file", "$REPO_NAME/a", "kept", "kept", "kept"],
+  ])("%s with one path are refused", async (_case, one, other, name, path) => {
+    const template = await people.newRepository("olga", { auto_init: true, template: true });
+    const from = `/repos/olga/${template}`;
+    await put({ ".gitea/template": "*.txt\n$*\n$*/a\n", [one]: "1", [other]: "2" }, from);
+    const refused = await generate("nora", { name }, from);
+    expect(refused.status, refused.text).toBe(422);
+    expect(refused.json.message).toContain(`are both \`${path}\` in the new repository`);
+    for (const file of [one, other]) expect(refused.json.message).toContain(`\`${file}\``);
+    expect((await by("nora", "GET", `/repos/nora/${name}`)).status).toBe(404);
+    expect((await generate("nora", { name: `${template}-2` }, from)).status).toBe(201);
+    expect((await listFiles(`nora/${template}-2`)).length).toBe(3);
+  });
+
   test("an expanded file of more than 256 KiB keeps all of its bytes", async () => {
     await by("olga", "POST", "/user/repos", { name: "long", auto_init: true, template: true });
     const text = `${"0123456789abcdef\n".repeat(20_000)}\${REPO_NAME}\n`;

@@ -34,6 +34,9 @@ const limits = {
 const WORK_AT_ONCE = 200_000;
 const WORK_MAX = 10_000_000_000;
 
+/** Paths that are compared before other requests are served. */
+const PATHS_AT_ONCE = 2_000;
+
 /** Systems have no longer paths. */
 const EXPANDED_PATH_BYTES_MAX = 4_096;
 
@@ -52,7 +55,7 @@ export interface TemplateContent {
 /**
  * Writes the first commit of a new repository: the tree of the template's branch, with variables expanded in the files
  * that match `.gitea/template`. Returns false when the branch does not exist. Refuses with `unprocessable` a template
- * with too many files to expand. @throws GitError
+ * with too many files to expand, and one whose expanded paths meet. @throws GitError
  */
 export async function writeTemplateCommit(
   content: TemplateContent,
@@ -95,13 +98,14 @@ async function toChanges(
   const [text] = await readWholeObjects(git, [rules.id], readOptions);
   const globs = toGlobs(new TextDecoder().decode(text));
   const removed: TreeChange[] = [{ kind: "delete", path: RULES }];
-  const matching = globs.length === 0 ? [] : await listMatching(git, directory, tree, globs);
+  const { matching, others } = await listMatching(git, directory, tree, globs);
   const texts = await readWholeObjects(
     git,
     matching.map(({ id }) => id),
     readOptions,
   );
   const written: TreeChange[] = [];
+  const paths = new Map<string, string>();
   let room: number = limits.bytes;
   for (const [index, entry] of matching.entries()) {
     await setImmediate();
@@ -110,11 +114,48 @@ async function toChanges(
     room -= expanded.length;
     const content = Buffer.from(expanded, "latin1");
     const path = await toPath(entry.path, expand);
+    const other = paths.get(path);
+    if (other !== undefined) throw becomeOne(other, entry.path, path);
+    paths.set(path, entry.path);
     if (path !== entry.path) removed.push({ kind: "delete", path: entry.path });
     written.push({ kind: "write", path, isExecutable: entry.mode === "100755", content });
   }
+  if (removed.length > 1) await assertDistinct(paths, others);
   return [...removed, ...written];
 }
+
+/**
+ * Refuses expanded paths that another file of the template has, or that are a folder of one. Git would keep one of them.
+ * @param paths where the expanded files are in the template, by their new paths
+ * @param others the paths of the other files
+ */
+async function assertDistinct(
+  paths: ReadonlyMap<string, string>,
+  others: readonly string[],
+): Promise<void> {
+  const files = new Map(paths);
+  let steps = 0;
+  for (const path of others) {
+    steps += 1;
+    if (steps % PATHS_AT_ONCE === 0) await setImmediate();
+    const expanded = paths.get(path);
+    if (expanded !== undefined) throw becomeOne(expanded, path, path);
+    files.set(path, path);
+  }
+  for (const [path, from] of files)
+    for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) {
+      steps += 1;
+      if (steps % PATHS_AT_ONCE === 0) await setImmediate();
+      const file = files.get(path.slice(0, at));
+      if (file !== undefined) throw becomeOne(file, from, path.slice(0, at));
+    }
+}
+
+const becomeOne = (one: string, other: string, path: string) =>
+  new AppError(
+    "unprocessable",
+    `\`${one}\` and \`${other}\` of the template are both \`${path}\` in the new repository: give it another name, or rename one of them in the template`,
+  );
 
 const isRegular = ({ type, mode }: TreeEntry) => type === "blob" && mode.startsWith("100");
 
@@ -146,8 +187,10 @@ async function listMatching(
   directory: string,
   tree: string,
   globs: readonly Glob[],
-): Promise<readonly TreeEntry[]> {
+): Promise<{ readonly matching: readonly TreeEntry[]; readonly others: readonly string[] }> {
   const matching: TreeEntry[] = [];
+  const others: string[] = [];
+  if (globs.length === 0) return { matching, others };
   let bytes = 0;
   let entryCount = 0;
   const globCharacters = globs.reduce((sum, { length }) => sum + length, 0);
@@ -163,16 +206,23 @@ async function listMatching(
       workBefore = work;
       await setImmediate();
     }
-    if (!isRegular(entry) || entry.path === RULES || entry.size > limits.fileBytes) continue;
-    if (entry.path.length > limits.pathCharacters) continue;
-    if (!globs.some(({ matches }) => matches(entry.path))) continue;
+    if (entry.type === "tree" || entry.path === RULES) continue;
+    if (
+      !isRegular(entry) ||
+      entry.size > limits.fileBytes ||
+      entry.path.length > limits.pathCharacters ||
+      !globs.some(({ matches }) => matches(entry.path))
+    ) {
+      others.push(entry.path);
+      continue;
+    }
     bytes += entry.size;
     matching.push(entry);
     // The limit of the reader includes the headers of objects.
     if (matching.length > limits.files || bytes > limits.bytes - limits.files * 200)
       throw tooLarge();
   }
-  return matching;
+  return { matching, others };
 }
 
 const tooLarge = () =>
