@@ -20,6 +20,14 @@ export async function inChunks<V extends string | number, T>(
   return found;
 }
 
+/** Returns values of rows by a key, each list in the order of the rows. */
+export const groupValues = <R, K, V>(
+  rows: readonly R[],
+  toKey: (row: R) => K,
+  toValue: (row: R) => V,
+): Map<K, V[]> =>
+  new Map([...Map.groupBy(rows, toKey)].map(([key, all]) => [key, all.map((row) => toValue(row))]));
+
 /** Reads rows by ids as `inChunks`. */
 export const inChunksOfIds = <I extends number, T>(
   ids: Iterable<I>,

@@ -24,7 +24,7 @@ import {
 import { findOwned, type RepositoryPath } from "../repositories/find-repository.ts";
 import { canWrite, findPart, openIssue } from "./issue-access.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import { createIssueReader } from "./readable-issues.ts";
+import { readIssues } from "./readable-issues.ts";
 
 /** Maximum number of dependencies of one issue, in both directions: their lists are read as a whole. */
 const DEPENDENCIES_MAX = 100;
@@ -62,13 +62,8 @@ export function createDependencies({ db, emit }: { readonly db: Database; readon
     ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
       if (!hasDependencies(opened.repository.settings)) throw notFound();
       const issue = await openIssue(db, opened, number);
-      const read = createIssueReader(db, caller);
       const found = await listDependencies(db, issue.id, side);
-      const all: IssueDetails[] = [];
-      for (const each of found) {
-        const details = await read(each);
-        if (details !== undefined) all.push(details);
-      }
+      const all = [...(await readIssues(db, caller, found)).values()];
       const { limit, offset } = toRows(window);
       return { issues: all.slice(offset, offset + limit), total: all.length };
     },

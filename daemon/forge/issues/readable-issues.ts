@@ -1,50 +1,57 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
-import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { IssueId } from "../../../storage/tables/forge/ids.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { type ForgeIssue, listIssuesByIds } from "../../../storage/tables/forge/issues/issues.ts";
+import type { IssueId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import { findRepositoriesByIds } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
 import { readsKind } from "./issue-access.ts";
-import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
+import { findPeople, type IssueDetails, loadAllIssueDetails } from "./issue-details.ts";
 
-/** Finds issues of any repository; those that the caller may not read are absent. */
-export type ReadIssue = (issue: ForgeIssue | IssueId) => Promise<IssueDetails | undefined>;
-
-/** Returns a reader of issues for one request, which loads each repository once. */
-export function createIssueReader(db: Queries, caller: ForgeCaller | undefined): ReadIssue {
-  const repositories = new Map<string, Promise<OwnedRepository | undefined>>();
-  const issues = new Map<IssueId, Promise<IssueDetails | undefined>>();
-  return (issue) => {
-    const id = typeof issue === "number" ? issue : issue.id;
-    const known = issues.get(id);
-    if (known !== undefined) return known;
-    const reading = read(issue);
-    issues.set(id, reading);
-    return reading;
-  };
-
-  async function read(issueOrId: ForgeIssue | IssueId): Promise<IssueDetails | undefined> {
-    const issue = typeof issueOrId === "number" ? await findIssueById(db, issueOrId) : issueOrId;
-    if (issue === undefined) return undefined;
-    const owned = await findReadable(issue);
-    return owned && loadIssueDetails(db, owned, issue, caller?.user);
-  }
-
-  function findReadable(issue: ForgeIssue): Promise<OwnedRepository | undefined> {
+/**
+ * Returns those of the issues that a caller may read, by their ids. They may be of any repository: each repository takes
+ * statements of its own, and each issue none.
+ */
+export async function readIssues(
+  db: Queries,
+  caller: ForgeCaller | undefined,
+  wanted: readonly (ForgeIssue | IssueId)[],
+): Promise<ReadonlyMap<IssueId, IssueDetails>> {
+  const given = wanted.filter((each) => typeof each !== "number");
+  const ids = wanted.filter((each) => typeof each === "number");
+  const found = [...given, ...(await listIssuesByIds(db, ids))];
+  const issues = [...new Map(found.map((issue) => [issue.id, issue])).values()];
+  const readable: Pick<IssueDetails, "owned" | "issue">[] = [];
+  const places = await listOwnedRepositories(
+    db,
+    issues.map(({ repositoryId }) => repositoryId),
+  );
+  const reads = new Map<string, boolean>();
+  for (const issue of issues) {
+    const owned = places.get(issue.repositoryId);
+    if (owned === undefined) continue;
     const key = `${issue.repositoryId} ${issue.isPull}`;
-    const known = repositories.get(key);
-    if (known !== undefined) return known;
-    const finding = find(issue);
-    repositories.set(key, finding);
-    return finding;
+    const isRead = reads.get(key) ?? (await readsKind(db, owned, caller, issue));
+    reads.set(key, isRead);
+    if (isRead) readable.push({ owned, issue });
   }
+  const details = await loadAllIssueDetails(db, readable, caller?.user);
+  return new Map(details.map((each) => [each.issue.id, each]));
+}
 
-  async function find(issue: ForgeIssue): Promise<OwnedRepository | undefined> {
-    const repository = await findRepositoryById(db, issue.repositoryId);
-    const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined) return undefined;
-    const owned = { repository, owner };
-    return (await readsKind(db, owned, caller, issue)) ? owned : undefined;
-  }
+/** Returns the existing repositories of these ids with their owners. */
+export async function listOwnedRepositories(
+  db: Queries,
+  ids: readonly RepositoryId[],
+): Promise<ReadonlyMap<RepositoryId, OwnedRepository>> {
+  const repositories = await findRepositoriesByIds(db, ids);
+  const owners = await findPeople(
+    db,
+    repositories.map(({ ownerId }) => ownerId),
+  );
+  return new Map(
+    repositories.flatMap((repository) => {
+      const owner = owners.get(repository.ownerId);
+      return owner === undefined ? [] : [[repository.id, { repository, owner }]];
+    }),
+  );
 }

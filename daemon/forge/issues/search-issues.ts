@@ -1,22 +1,17 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { type IssueFilter, listIssues } from "../../../storage/tables/forge/issues/lists.ts";
 import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import { findRepositoriesByIds } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { OwnedRepository } from "../events.ts";
 import { findVisibleTeamId } from "../organizations/organization-access.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { findPeople, type IssueDetails, loadAllIssueDetails } from "./issue-details.ts";
+import { type IssueDetails, loadAllIssueDetails } from "./issue-details.ts";
 import { toNames, toOrder } from "./list-issues.ts";
-import {
-  type RepositoryId,
-  type TeamId,
-  toRepositoryId,
-} from "../../../storage/tables/forge/ids.ts";
+import { listOwnedRepositories } from "./readable-issues.ts";
+import { type TeamId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** The filters of a search, as in the query; an empty text does not filter. */
 export interface IssueSearchOptions extends PageWindow {
@@ -85,26 +80,15 @@ export async function searchIssues(
   const order = toOrder(query.sort);
   const window = { ...toRows(query), order, ...(first > 0 ? { firstRepositoryId: first } : {}) };
   const found = await listIssues(db, filter, window);
-  const places = await findOwnedRepositories(found.issues.map((issue) => issue.repositoryId));
+  const places = await listOwnedRepositories(
+    db,
+    found.issues.map((issue) => issue.repositoryId),
+  );
   const all = found.issues.flatMap((issue) => {
     const owned = places.get(issue.repositoryId);
     return owned === undefined ? [] : [{ owned, issue }];
   });
   return { issues: await loadAllIssueDetails(db, all, viewer), total: found.total };
-
-  async function findOwnedRepositories(
-    ids: readonly RepositoryId[],
-  ): Promise<ReadonlyMap<RepositoryId, OwnedRepository>> {
-    const repositories = await findRepositoriesByIds(db, ids);
-    const ownerIds = repositories.map(({ ownerId }) => ownerId);
-    const owners = await findPeople(db, ownerIds);
-    return new Map(
-      repositories.flatMap((repository) => {
-        const ownedBy = owners.get(repository.ownerId);
-        return ownedBy === undefined ? [] : [[repository.id, { repository, owner: ownedBy }]];
-      }),
-    );
-  }
 
   async function findOwner(name: string): Promise<ForgeUser> {
     const owner = await findUserByName(db, name);

@@ -21,7 +21,7 @@ import {
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
 import { deleteReviewLine } from "../../../storage/tables/forge/pulls/review-lines.ts";
-import { findTrackedTime } from "../../../storage/tables/forge/issues/tracked-times.ts";
+import { listTrackedTimesByIds } from "../../../storage/tables/forge/issues/tracked-times.ts";
 import { listTeamsByIds, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -36,7 +36,7 @@ import { assertMayChange, openIssue, readsKind } from "./issue-access.ts";
 import { findPeople, loadCommentParts, type IssueDetails } from "./issue-details.ts";
 import type { CommentDetails } from "../events.ts";
 import type { Emit } from "../events.ts";
-import { createIssueReader, type ReadIssue } from "./readable-issues.ts";
+import { readIssues } from "./readable-issues.ts";
 import type { TimeDetails } from "./tracked-times.service.ts";
 
 /** A page of a timeline with the records that its view shows. */
@@ -83,8 +83,10 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
         { ...filter, ...reads },
         toRows(query),
       );
-      const read = createIssueReader(db, caller);
-      const dependents = await readOthers(read, all);
+      const otherIds = all
+        .flatMap(({ details, refIssueId }) => [details.dependentIssueId, refIssueId])
+        .filter((id) => id !== undefined);
+      const dependents = await readIssues(db, caller, otherIds);
       // Parts of a repository may be switched off, which the list does not know.
       const entries = all.filter(({ refIssueId: id }) => id === undefined || dependents.has(id));
       const people = await findPeople(
@@ -95,14 +97,19 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
         .flatMap(({ details }) => [details.milestoneId, details.oldMilestoneId])
         .filter((id) => id !== undefined);
       const milestones = await listMilestonesByIds(db, [...new Set(milestoneIds)]);
-      const times = new Map<TrackedTimeId, TimeDetails>();
-      for (const { details } of entries) {
-        const { trackedTimeId: timeId } = details;
-        const time = timeId === undefined ? undefined : await findTrackedTime(db, issue.id, timeId);
-        const own = time && (await read(issue));
-        if (time !== undefined && own !== undefined)
-          times.set(time.id, { time, user: people.get(time.userId ?? toUserId(-1)), issue: own });
-      }
+      const timeIds = entries
+        .map(({ details }) => details.trackedTimeId)
+        .filter((id) => id !== undefined);
+      const tracked = await listTrackedTimesByIds(db, issue.id, timeIds);
+      const own = tracked.length === 0 ? undefined : await readOwn(issue, caller);
+      const times = new Map(
+        own === undefined
+          ? []
+          : tracked.map((time): [TrackedTimeId, TimeDetails] => [
+              time.id,
+              { time, user: people.get(time.userId ?? toUserId(-1)), issue: own },
+            ]),
+      );
       const refComments = await readReferring(db, entries, dependents);
       const teams = await findTeams(
         db,
@@ -174,20 +181,13 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       });
     },
   };
-}
 
-/** Loads the other issues that entries name, if the caller may read them. */
-async function readOthers(
-  read: ReadIssue,
-  entries: readonly TimelineEntry[],
-): Promise<ReadonlyMap<IssueId, IssueDetails>> {
-  const found = new Map<IssueId, IssueDetails>();
-  for (const { details, refIssueId } of entries)
-    for (const id of [details.dependentIssueId, refIssueId]) {
-      const other = id === undefined ? undefined : await read(id);
-      if (other !== undefined) found.set(other.issue.id, other);
-    }
-  return found;
+  async function readOwn(
+    issue: ForgeIssue,
+    caller: ForgeCaller | undefined,
+  ): Promise<IssueDetails | undefined> {
+    return (await readIssues(db, caller, [issue])).get(issue.id);
+  }
 }
 
 /** Loads the comments that name the issue of these entries. */

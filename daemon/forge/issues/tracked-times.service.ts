@@ -26,7 +26,7 @@ import { noWriter } from "../repositories/access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
-import { createIssueReader } from "./readable-issues.ts";
+import { readIssues } from "./readable-issues.ts";
 import {
   type UserId,
   type IssueId,
@@ -222,8 +222,9 @@ export function createTrackedTimes({
      */
     async findRunning(caller: ForgeCaller): Promise<StopwatchDetails | undefined> {
       const running = await findStopwatch(db, caller.user.id);
-      const issue = running && (await createIssueReader(db, caller)(running.issueId));
-      if (running === undefined || issue === undefined) return undefined;
+      if (running === undefined) return undefined;
+      const issue = (await readIssues(db, caller, [running.issueId])).get(running.issueId);
+      if (issue === undefined) return undefined;
       const { startedAt } = running;
       return { issue, startedAt, seconds: toSeconds(clock() - startedAt) };
     },
@@ -239,13 +240,17 @@ export function createTrackedTimes({
       db,
       times.map(({ userId }) => userId),
     );
-    const read = createIssueReader(db, caller);
-    const shown: TimeDetails[] = [];
-    for (const time of times) {
-      const issue = await read(time.issueId);
-      if (issue !== undefined)
-        shown.push({ time, user: people.get(time.userId ?? toUserId(-1)), issue });
-    }
+    const issues = await readIssues(
+      db,
+      caller,
+      times.map(({ issueId }) => issueId),
+    );
+    const shown = times.flatMap((time): TimeDetails[] => {
+      const issue = issues.get(time.issueId);
+      return issue === undefined
+        ? []
+        : [{ time, user: people.get(time.userId ?? toUserId(-1)), issue }];
+    });
     return { times: shown, total };
   }
 

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
+import { groupValues } from "../chunks.ts";
 import { flag, integer, now, optional, text, textId } from "../columns.ts";
 import { sql } from "../condition.ts";
 import { defineTable, type RecordOf } from "../table.ts";
@@ -75,11 +76,10 @@ export async function listTopicIdsOfDocuments(
     `SELECT document_id, topic_id FROM vault_document_topics WHERE document_id IN (${ids.map(() => "?").join(", ")})`,
     ...ids,
   );
-  return new Map(
-    [...Map.groupBy(rows, (row) => row.document_id)].map(([id, links]) => [
-      id,
-      links.map((link) => link.topic_id),
-    ]),
+  return groupValues(
+    rows,
+    (row) => row.document_id,
+    (row) => row.topic_id,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { groupValues } from "../../chunks.ts";
 import type { TaskId, RepositoryId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
 import { type ActionStatus, actionStatuses, toActionStatus } from "./statuses.ts";
 import { oneOf, flag, generated, id, integer, optional, text, unread } from "../../columns.ts";
@@ -246,16 +247,16 @@ export async function listSteps(
   db: Queries,
   taskIds: readonly TaskId[],
 ): Promise<ReadonlyMap<TaskId, readonly ActionStep[]>> {
-  const steps = new Map<TaskId, ActionStep[]>();
-  if (taskIds.length === 0) return steps;
+  if (taskIds.length === 0) return new Map();
   const rows = await db.all<StepRow>(
     `SELECT task_id, number, name, status, started_at, completed_at, log_index, log_length FROM forge_action_steps
      WHERE task_id IN (${taskIds.map(() => "?").join(", ")}) ORDER BY task_id, number`,
     ...taskIds,
   );
-  for (const row of rows) {
-    const list = steps.get(row.task_id) ?? [];
-    list.push({
+  return groupValues(
+    rows,
+    (row) => row.task_id,
+    (row) => ({
       number: row.number,
       name: row.name,
       status: toActionStatus(row.status),
@@ -263,10 +264,8 @@ export async function listSteps(
       completedAt: row.completed_at ?? undefined,
       logIndex: row.log_index,
       logLength: row.log_length,
-    });
-    steps.set(row.task_id, list);
-  }
-  return steps;
+    }),
+  );
 }
 
 /** Appends compressed rows to the log of a task. */

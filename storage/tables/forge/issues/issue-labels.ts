@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { inChunksOfIds } from "../../chunks.ts";
+import { groupValues, inChunksOfIds } from "../../chunks.ts";
 import { id } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable } from "../../table.ts";
@@ -53,6 +53,5 @@ export async function listLabelsOfIssues(
       ...values,
     );
   });
-  const byIssue = Map.groupBy(rows, (row) => row.issue_id);
-  return new Map([...byIssue].map(([issueId, all]) => [issueId, all.map(labels.read)]));
+  return groupValues(rows, (row) => row.issue_id, labels.read);
 }

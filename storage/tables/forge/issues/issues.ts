@@ -5,7 +5,7 @@ import { type Window, defineTable, type RecordOf } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, CommentId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
-import { inChunksOfIds } from "../../chunks.ts";
+import { groupValues, inChunksOfIds } from "../../chunks.ts";
 import {
   flag,
   generated,
@@ -281,8 +281,11 @@ export async function listAssigneesOfIssues(
   const rows = await inChunksOfIds(issueIds, (issueId) =>
     assignees.list(db, { issueId }, { order: "user_id" }),
   );
-  const byIssue = Map.groupBy(rows, ({ issueId }) => issueId);
-  return new Map([...byIssue].map(([issueId, all]) => [issueId, all.map(({ userId }) => userId)]));
+  return groupValues(
+    rows,
+    ({ issueId }) => issueId,
+    ({ userId }) => userId,
+  );
 }
 
 const subscriptions = defineTable("forge_issue_subscriptions", {

@@ -1,6 +1,7 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ReaderScope, toReadableIssues } from "./lists.ts";
 import type { UserId, IssueId, RepositoryId, TrackedTimeId } from "../ids.ts";
+import { inChunksOfIds } from "../../chunks.ts";
 import { generated, id, integer, now, optional } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
@@ -75,6 +76,15 @@ export async function findTrackedTime(
   id: TrackedTimeId,
 ): Promise<TrackedTime | undefined> {
   return trackedTimes.find(db, { id, issueId });
+}
+
+/** Returns the existing times of an issue that have these ids. */
+export async function listTrackedTimesByIds(
+  db: Queries,
+  issueId: IssueId,
+  ids: readonly TrackedTimeId[],
+): Promise<TrackedTime[]> {
+  return inChunksOfIds(ids, (id) => trackedTimes.list(db, { id, issueId }));
 }
 
 /** Returns a page of times, oldest first, and the total count. */

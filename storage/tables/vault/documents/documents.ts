@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { groupValues } from "../../chunks.ts";
 import {
   initial,
   integer,
@@ -230,9 +231,11 @@ export async function listTopicsOfDocuments(
        ${owner === "system" ? "AND topic.user_id IS NULL" : ""} ORDER BY topic.name_key`,
     ...ids,
   );
-  const names = new Map<string, string[]>();
-  for (const { document_id: id, name } of rows) names.set(id, [...(names.get(id) ?? []), name]);
-  return names;
+  return groupValues(
+    rows,
+    (row) => row.document_id,
+    ({ name }) => name,
+  );
 }
 
 /** The key by which file names are sorted: without case, so that `b` follows `A`. */
