@@ -309,7 +309,8 @@ async function collect<T>(
   const items: T[] = [];
   let last: Page<T> = { items: [], page: 1, limit: null, total: 0, hasMore: false };
   for await (const page of pages) {
-    items.push(...page.items);
+    // As arguments of one call, the items of a long page would not fit on the stack.
+    for (const item of page.items) items.push(item);
     last = page;
   }
   return { items, last };

@@ -319,7 +319,8 @@ async function listFiles(cli: CliContext, words: readonly string[]): Promise<rea
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
     // A part file is the rest of an interrupted download.
     const inside = entries.filter((entry) => entry.isFile() && !entry.name.endsWith(partSuffix));
-    found.push(...inside.map((entry) => join(entry.parentPath, entry.name)).toSorted());
+    const paths = inside.map((entry) => join(entry.parentPath, entry.name)).toSorted();
+    for (const each of paths) found.push(each);
   }
   if (found.length === 0) throw usageError(`${words.join(", ")} has no files`);
   return found;

@@ -37,7 +37,11 @@ function pageOf(page: number): Page<Row> {
   return { items, page, limit: 2, total: 3, hasMore: page * 2 < 3 };
 }
 
-async function printList(flags: Partial<CommonFlags>, options: Partial<FakeSystemOptions> = {}) {
+async function printList(
+  flags: Partial<CommonFlags>,
+  options: Partial<FakeSystemOptions> = {},
+  source: PageSource<Row> = pages,
+) {
   const system = fakeSystem({
     home: "/nowhere",
     now: () => Date.parse("2026-11-21T12:00:00Z"),
@@ -45,7 +49,7 @@ async function printList(flags: Partial<CommonFlags>, options: Partial<FakeSyste
   });
   const cli = createContext(system, neverStopping);
   cli.useFlags({ ...noFlags, ...flags });
-  await cli.output.list(pages, columns);
+  await cli.output.list(source, columns);
   return { out: system.written.out(), err: system.written.err() };
 }
 
@@ -123,6 +127,14 @@ describe("a list", () => {
   test("follows the pages with --all and is still one document", async () => {
     const { out } = await printList({ json: ["id"], all: true });
     expect(JSON.parse(out)).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+
+  test("a page may have more items than one call takes arguments", async () => {
+    const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "", bytes: 0, at: "" }));
+    const page = { items, page: null, limit: null, total: null, hasMore: false };
+    const source = { first: async () => page, next: async () => page };
+    const { out } = await printList({ json: ["id"] }, {}, source);
+    expect(JSON.parse(out)).toHaveLength(items.length);
   });
 
   test("streams a document a line with --ndjson", async () => {

@@ -182,11 +182,11 @@ export const moveItems = commandDetails({
     const [first = ""] = items;
     if (!isBatch && plans.length === 0 && failed.length === 0)
       return cli.output.done(await move(first), `Moved ${first} to ${folder}.`);
-    const outcomes: Outcome<MovedItem>[] = [];
+    let outcomes: readonly Outcome<MovedItem>[] = [];
     for (const plan of plans)
-      outcomes.push(...(await moveTreeAcross(retries, progress, plan, target.id)));
+      outcomes = [...outcomes, ...(await moveTreeAcross(retries, progress, plan, target.id))];
     const tasks = others.map((word): Task<MovedItem> => ({ item: word, run: () => move(word) }));
-    outcomes.push(...(await runTasks([...failed, ...tasks], 1)));
+    outcomes = [...outcomes, ...(await runTasks([...failed, ...tasks], 1))];
     progress.finish();
     const [only, ...more] = outcomes;
     if (!isBatch && more.length === 0 && only?.value !== undefined)

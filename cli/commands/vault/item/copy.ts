@@ -87,11 +87,11 @@ export const copy = commandDetails({
     }));
     for (const plan of plans) expectTree(progress, plan);
     if (files.length === 0) progress.expectNoMore();
-    const outcomes: Outcome<CopiedFile>[] = [];
+    let outcomes: readonly Outcome<CopiedFile>[] = [];
     try {
-      outcomes.push(...(await runTasks([...failed, ...tasks], FILES_AT_ONCE)));
+      outcomes = await runTasks([...failed, ...tasks], FILES_AT_ONCE);
       for (const plan of plans)
-        outcomes.push(...(await copyTree(retries, progress, plan)).outcomes);
+        outcomes = [...outcomes, ...(await copyTree(retries, progress, plan)).outcomes];
     } finally {
       progress.finish();
     }

@@ -288,8 +288,7 @@ export async function carryOut(
         : toTask(step, () => side.copy(step));
     side.flush();
   };
-  outcomes.push(...(await runTasks(tasks(), BATCHED_AT_ONCE)));
-  return outcomes;
+  return [...outcomes, ...(await runTasks(tasks(), BATCHED_AT_ONCE))];
 }
 
 export function toTask(step: SyncStep, work: () => Promise<number | void>): Task<Done> {

@@ -41,7 +41,7 @@ export async function carryOut(work: Work, steps: readonly Step[]): Promise<Outc
   const folderIds = createFolderIds(work);
   const outcomes: Outcome<Done>[] = [];
   const run = async (tasks: Iterable<Task<Done>> | AsyncIterable<Task<Done>>, atOnce: number) => {
-    outcomes.push(...(await runTasks(tasks, atOnce)));
+    for (const outcome of await runTasks(tasks, atOnce)) outcomes.push(outcome);
   };
   const changes: Change[] = [];
   for (const step of steps)

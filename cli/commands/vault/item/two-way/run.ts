@@ -82,11 +82,12 @@ export async function runSides(sides: Sides): Promise<readonly Outcome<Done>[]> 
   const state = await sides.pair.state.load();
   const agreements: Agreements = new Map(state?.entries);
   const run: Run = { ...sides, refused: new Set(), agreements, state };
-  const done: Outcome<Done>[] = [];
+  let done: readonly Outcome<Done>[] = [];
   let failed: readonly Outcome<Done>[] = [];
   for (let passes = 0, movePasses = 0; passes < PASSES_MAX;) {
     const { outcomes, next } = await runPass(run);
-    done.push(...outcomes.filter(({ value }) => value !== undefined && value.action !== "skip"));
+    const fresh = outcomes.filter(({ value }) => value !== undefined && value.action !== "skip");
+    done = [...done, ...fresh];
     failed = outcomes.filter(({ failure }) => failure !== undefined);
     if (next === "none") break;
     if (next === "moved" && movePasses < MOVE_PASSES_MAX) movePasses += 1;
@@ -202,16 +203,16 @@ async function hashChanged(
   seen: Omit<Situation, "hashes" | "scannedAt">,
 ): Promise<ReadonlyMap<string, string | undefined>> {
   const hashes = new Map<string, string | undefined>();
-  const queue = [...seen.local.entries].filter(([path, { kind, mark }]) => {
+  const changed = [...seen.local.entries].filter(([path, { kind, mark }]) => {
     const agreed = seen.agreements.get(path);
     return kind === "file" && agreed?.kind === "file" && !isUntouched(agreed, mark);
   });
   const candidates = new Set(findRenameCandidates(seen));
-  queue.push(...[...seen.local.entries].filter(([, entry]) => candidates.has(entry)));
+  const maybeMoved = [...seen.local.entries].filter(([, entry]) => candidates.has(entry));
+  const queue = [...changed, ...maybeMoved].values();
   const work = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    for (const [path, entry] of queue) {
       cli.signal.throwIfAborted();
-      const [path, entry] = next;
       // It is being written, or must not be read: the transfer reports the failure.
       hashes.set(path, await local.hash(entry).catch(() => undefined));
     }
