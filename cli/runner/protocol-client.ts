@@ -101,8 +101,13 @@ export function createRunnerClient({ transport, url, credentials }: RunnerClient
       body: toBinary(input, create(input, init)),
       signal,
     });
-    if (status === 200) return fromBinary(output, body);
-    throw toRefusal(status, body.toString("utf8"));
+    if (status !== 200) throw toRefusal(status, body.toString("utf8"));
+    try {
+      return fromBinary(output, body);
+    } catch {
+      // A page of a proxy in between, as while it starts: the daemon itself answers later.
+      throw new RunnerRefused("the answer is not one of the runner protocol", true);
+    }
   }
 }
 

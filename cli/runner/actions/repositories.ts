@@ -3,6 +3,8 @@ import { appendJobFile, createJobFile, createJobFolder } from "../files/job-file
 import { removeFolder } from "../files/job-folders.ts";
 import type { JobProcesses } from "../places/job-processes.ts";
 import type { JobLog } from "../job/job-log.ts";
+import { StepError } from "../job/step-run.ts";
+import type { Sleep } from "../retry.ts";
 
 /** The commit and paths of a repository that are fetched. */
 export interface FetchRequest {
@@ -45,6 +47,7 @@ export interface RepositoriesDeps {
   readonly privateFolder: string;
   readonly searchPath: string;
   readonly log: JobLog;
+  readonly sleep: Sleep;
   readonly signal: AbortSignal;
   /** The token of the job, or empty. */
   readonly token: string;
@@ -56,6 +59,13 @@ const CHECKOUT_MODE = 0o755;
 const LIST_CHARACTERS_MAX = 64 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40}$|^[0-9a-f]{64}$/;
 const NAME = /^[\w.-]+\/[\w.-]+$/;
+/** Waits before further attempts of a fetch: the forge may be restarting. */
+const RETRY_MS = [1_000, 5_000, 15_000] as const;
+/** Git's messages that are kept, the last ones. */
+const MESSAGES_MAX = 20;
+/** What git says when the forge lacks a ref or a repository, or does not show it to the token. Any other failure may pass. */
+const ABSENT =
+  /couldn't find remote ref|not our ref|unadvertised object|' not found$|could not read Username|Authentication failed|returned error: 40[134]/m;
 /** Characters of a ref that cannot be an option or leave the ref. */
 const REF = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/;
 
@@ -65,7 +75,10 @@ export function createRepositories(deps: RepositoriesDeps) {
   let certificates: Promise<void> | undefined;
   return {
     fetch: fetchInto,
-    /** Returns the folder of an action's repository; undefined when the forge lacks the repository or the ref. */
+    /**
+     * Returns the folder of an action's repository; undefined when the forge lacks the repository or the ref.
+     * @throws StepError when the forge does not answer
+     */
     fetchAction(repository: string, ref: string): Promise<string | undefined> {
       const key = `${repository.toLowerCase()}@${ref}`;
       const known = actions.get(key) ?? fetchOne(repository, ref, `action-${actions.size}`);
@@ -100,7 +113,10 @@ export function createRepositories(deps: RepositoriesDeps) {
     return fetched && folder;
   }
 
-  /** Fetches into an empty folder and checks out; undefined when the repository or the ref is missing. */
+  /**
+   * Fetches into an empty folder and checks out; undefined when the repository or the ref is missing.
+   * @throws StepError when the forge does not answer
+   */
   async function fetchInto(folder: string, request: FetchRequest): Promise<Fetched | undefined> {
     const { repository, ref, commit, depth, token, keepToken, signal } = request;
     const isNamed =
@@ -120,8 +136,11 @@ export function createRepositories(deps: RepositoriesDeps) {
       const { source, target, checkout } = candidate;
       const words = ["fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules"];
       const spec = target === "" ? source : `+${source}:${target}`;
-      const isThere = await git(...words, ...depthFlag, "origin", ...everything, spec);
-      if (isThere !== 0) continue;
+      const fetch = [...words, ...depthFlag, "origin", ...everything, spec];
+      const isThere = await tryFetch(repository, signal, (onLine) =>
+        run(folder, env, fetch, signal, onLine),
+      );
+      if (!isThere) continue;
       const words2 = target === "" ? ["--detach", "FETCH_HEAD"] : checkout;
       assertGit(
         await git("-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", ...words2),
@@ -138,7 +157,29 @@ export function createRepositories(deps: RepositoriesDeps) {
     return undefined;
   }
 
-  /** Runs git without its messages, which a missing ref is expected to make. */
+  /** Returns whether the forge has what `fetch` asks for. Repeats a fetch that failed for another reason. */
+  async function tryFetch(
+    repository: string,
+    signal: AbortSignal,
+    fetch: (onLine: (line: string) => void) => Promise<number>,
+  ): Promise<boolean> {
+    for (let attempt = 0; ; attempt += 1) {
+      let messages: readonly string[] = [];
+      const code = await fetch((line) => {
+        messages = [...messages, line].slice(-MESSAGES_MAX);
+      });
+      if (code === 0) return true;
+      if (ABSENT.test(messages.join("\n"))) return false;
+      const reason = messages.findLast((line) => line !== "") ?? `git ended with ${code}`;
+      const pause = RETRY_MS[attempt];
+      if (pause === undefined || signal.aborted)
+        throw new StepError(`cannot fetch ${repository}: ${reason}`);
+      deps.log.write(`Fetching ${repository} again in ${pause / 1_000} s: ${reason}`);
+      await deps.sleep(pause, signal).catch(() => undefined);
+    }
+  }
+
+  /** Runs git; its lines are dropped unless `onLine` takes them. */
   function run(
     cwd: string,
     env: Readonly<Record<string, string>>,

@@ -93,6 +93,9 @@ export function createLogSender({ send, clock, sleep, onLost }: LogSenderDeps) {
       const fresh = stored - acknowledged;
       if (fresh < 0 || fresh > rows.length)
         throw new Error(`the daemon has ${stored} rows of the log, not ${acknowledged} or more`);
+      // Sent again, they would be sent for ever.
+      if (fresh === 0 && batch.length > 0)
+        throw new Error(`the daemon keeps no rows of the log after ${stored}`);
       for (const { content } of rows.slice(0, fresh)) waiting -= content.length + ROW_COST;
       rows = rows.slice(fresh);
       acknowledged = stored;

@@ -56,3 +56,21 @@ test("a refused log is lost once, and releases the waiting writers", async () =>
   expect(log.stored).toEqual([]);
   expect(log.lost).toHaveLength(1);
 });
+
+test("a log whose rows are acknowledged but not kept is lost, not sent for ever", async () => {
+  const lost: unknown[] = [];
+  let calls = 0;
+  const sender = createLogSender({
+    clock: () => 0,
+    sleep: () => setImmediate(),
+    onLost: (error) => lost.push(error),
+    async send() {
+      await setImmediate();
+      if ((calls += 1) > 100) throw new Error("sent a hundred times");
+      return 0;
+    },
+  });
+  sender.add("row");
+  await sender.end();
+  expect(lost).toEqual([new Error("the daemon keeps no rows of the log after 0")]);
+});
