@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProcess } from "../../storage/start-process.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, toCliError, usageError } from "../errors.ts";
+import { CliError, DryRun, toCliError, usageError } from "../errors.ts";
 
 /** The flag of commands that open an editor. */
 export const editorFlag = {
@@ -48,8 +48,8 @@ export async function hashOf(path: string): Promise<string> {
 }
 
 /**
- * Opens an editor on a text and sends what it saves. Does nothing when the text was not changed. When `send` fails, the
- * edited text is kept in a file, and the error says where.
+ * Opens an editor on a text and sends what it saves. Does nothing when the text was not changed. When the editor or `send`
+ * fails, an edited text is kept in a file, and the error says where.
  */
 export async function editText<T>(
   cli: CliContext,
@@ -68,13 +68,17 @@ export async function editText<T>(
     await runEditor(cli, program, path);
     const edited = await readFile(path, "utf8");
     if (edited === text) return undefined;
-    return await send(edited).catch((error: unknown) => {
-      isKept = true;
-      const failure = toCliError(error);
-      throw new CliError(failure.code, failure.message, {
-        ...failure.details,
-        hint: `your version is kept in ${path}`,
-      });
+    return await send(edited);
+  } catch (error) {
+    if (error instanceof DryRun) throw error;
+    // The editor may have saved before it failed.
+    const edited = await readFile(path, "utf8").catch(() => text);
+    isKept = edited !== text;
+    if (!isKept) throw error;
+    const failure = toCliError(error);
+    throw new CliError(failure.code, failure.message, {
+      ...failure.details,
+      hint: `your version is kept in ${path}`,
     });
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true });

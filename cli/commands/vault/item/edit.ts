@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vault } from "../../../client/operations.ts";
-import { CliError, toCliError, usageError } from "../../../errors.ts";
+import { CliError, DryRun, toCliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { editorFlag, findEditor, hashOf, runEditor } from "../../../support/editor.ts";
 import { toItemAddress, createItemFinder } from "../../../support/items.ts";
@@ -82,6 +82,10 @@ export const edit = commandDetails({
     } catch (error) {
       isSaved ||= await isUnedited().catch(() => false);
       if (isSaved) throw error;
+      if (error instanceof DryRun) {
+        isSaved = true;
+        throw error;
+      }
       const failure = toCliError(error);
       throw new CliError(failure.code, failure.message, {
         ...failure.details,

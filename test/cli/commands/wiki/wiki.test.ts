@@ -1,5 +1,5 @@
-import { chmod, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
@@ -67,6 +67,13 @@ describe("croft wiki", () => {
       title: "C",
       content_base64: Buffer.from("plus").toString("base64"),
     });
+    const failing = `sh -c 'printf mine > "$0"; exit 3'`;
+    const failed = (await croft("edit", "mira/kiln", "C", "--editor", failing)).error();
+    const [, kept = ""] = /^your version is kept in (.*)$/.exec(String(failed["hint"])) ?? [];
+    expect([failed["code"], await readFile(kept, "utf8")]).toEqual(["cancelled", "mine"]);
+    await rm(dirname(kept), { recursive: true });
+    const planned = await croft("edit", "mira/kiln", "C", "--editor", editor, "--dry-run");
+    expect([planned.code, planned.json()]).toMatchObject([0, { dry_run: true }]);
     const same = await croft("edit", "mira/kiln", "C", "--editor", "true");
     expect(same.json()).toMatchObject({ title: "C", commit_count: 1 });
     expect((await croft("history", "mira/kiln", "Up-to date")).json()).toMatchObject([

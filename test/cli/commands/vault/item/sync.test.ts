@@ -472,6 +472,10 @@ test("item edit keeps a saved edit when the editor fails afterwards", async () =
     expect(await readFile(path, "utf8")).toBe("mine\n");
     const unsaved = await at.go("home:/a.txt --json", { env: { EDITOR: "sh -c 'exit 3'" } });
     expect(unsaved.error()).toMatchObject({ code: "cancelled", hint: "nothing was replaced" });
+    const planned = await at.go("home:/a.txt --json --dry-run", {
+      env: { EDITOR: `sh -c 'echo mine > "$0"'` },
+    });
+    expect([planned.code, planned.json()]).toMatchObject([0, { dry_run: true }]);
     expect(stored(at)).toEqual({ "a.txt": "one" });
   });
 });
