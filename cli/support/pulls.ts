@@ -75,16 +75,24 @@ export async function findPullName(
   { pull, repo }: { readonly pull?: IssueName | undefined; readonly repo?: string | undefined },
 ): Promise<IssueName> {
   if (pull !== undefined) return pull;
-  const params = toRepositoryName(repo ?? (await findFolderRepository(cli)));
+  const own = repo === undefined ? await findFolderRepository(cli) : await findOwnRepository(cli);
+  const base = repo ?? own ?? "";
+  const params = toRepositoryName(base);
   const branch = await getCurrentBranch(cli);
   const query = { state: "open" };
   const source = forgePages(cli.client, forge.listPulls, { params, query });
   for await (const { items } of readPages(source, { page: undefined, limit: undefined, all: true }))
     for (const { number, head } of items)
-      if (head.label === branch) return { ...params, index: String(number) };
+      // Forks have branches of the same name: most have a `main`.
+      if (head.label === branch && isSameName(head.repo?.full_name, own ?? base))
+        return { ...params, index: String(number) };
   throw new CliError("not_found", `the branch ${branch} has no open pull request`, {
     hint: "name the pull request, or open one with: croft pr create",
   });
+}
+
+function isSameName(one: string | undefined, other: string): boolean {
+  return one?.toLowerCase() === other.toLowerCase();
 }
 
 /** Returns the branch of the current folder. @throws CliError `missing_input` when there is none */

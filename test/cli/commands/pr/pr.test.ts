@@ -80,6 +80,26 @@ describe("a merge of a pull request whose branches are still compared", () => {
   });
 });
 
+test("a branch has the pull request of its own repository, not that of a fork with the same branch", async () => {
+  await using home = await temporaryHome();
+  const pull = (number: number, repository: string) => ({
+    number,
+    head: { label: "main", ref: "main", repo: { full_name: repository } },
+  });
+  const list = "GET /api/v1/repos/mira/notes/pulls";
+  const pulls = { [list]: { body: [pull(9, "eve/notes")] } };
+  const close = { "PATCH /api/v1/repos/mira/notes/pulls/9": { body: pull(9, "eve/notes") } };
+  await using daemon = await fakeDaemon({ ...pulls, ...close });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
+  const remote = `${daemon.url}/mira/notes.git`;
+  await runFile("git", ["init", "--quiet", "-b", "main", home.path]);
+  await runFile("git", ["-C", home.path, "remote", "add", "origin", remote]);
+  const env = { PATH: process.env["PATH"] };
+  const ran = await runCli(["pr", "close", "--json"], { home: home.path, env });
+  expect(ran.error()).toMatchObject({ code: "not_found" });
+  expect(daemon.requests.map(({ method }) => method)).not.toContain("PATCH");
+});
+
 test("a pull request goes its way from inside a clone", { timeout: 120_000 }, async () => {
   await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   await using home = await temporaryHome();
