@@ -58,6 +58,9 @@ const SHORT_WAIT_MS = 60_000;
 /** Time that a daemon may be unreachable, as during a restart, before the wait fails. */
 const AWAY_MS = 60_000;
 
+/** A daemon that starts or is busy answers so, and a proxy whose daemon is away. */
+const AWAY_STATUSES: readonly (number | undefined)[] = [502, 503, 504];
+
 /**
  * Polls until the task has ended, and returns its last state. Shows the state and the elapsed time on a terminal;
  * with `--progress json` each change is an event. Continues over a rate limit and a restart of the daemon. @throws
@@ -106,7 +109,9 @@ function pauseAfter(error: unknown, awayMs: number, pause: number): number {
   if (!(error instanceof CliError)) throw error;
   const seconds = error.details.retryAfterSeconds;
   if (error.code === "rate_limited") return seconds === undefined ? LONG_PAUSE_MS : seconds * 1000;
-  if (error.code === "daemon_unreachable" && awayMs < AWAY_MS) return pause;
+  const isAway =
+    error.code === "daemon_unreachable" || AWAY_STATUSES.includes(error.details.httpStatus);
+  if (isAway && awayMs < AWAY_MS) return pause;
   throw error;
 }
 

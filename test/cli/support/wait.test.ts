@@ -127,6 +127,21 @@ test("continues after a rate limit, and fails for anything else", async () => {
   expect((await wait([...workflow, "--wait"], gone)).code).toBe(6);
 });
 
+test.each([502, 503, 504])(
+  "continues while the daemon is away, also behind a proxy: %s",
+  async (status) => {
+    const away: FakeAnswer = { status, body: "croft is starting" };
+    const answers = { [dispatch]: started, [getRun]: [away, away, aRun("completed", "success")] };
+    expect((await wait([...workflow, "--wait"], answers)).code).toBe(0);
+    let now = 0;
+    const always = { [dispatch]: started, [getRun]: away };
+    const ran = await wait([...workflow, "--wait", "--json"], always, {
+      now: () => (now += 7_000),
+    });
+    expect(ran.error()).toMatchObject({ http_status: status });
+  },
+);
+
 test("Ctrl-C ends the wait and reports that the run continues", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
