@@ -26,8 +26,8 @@ interface LogStep {
   /** Of its section; other sections have the number of their row, from 0. */
   readonly id: number;
   readonly name: string;
-  /** Matches the row that runners write before the rows of the step; expressions in the name match any text. */
-  readonly pattern: RegExp;
+  /** The name without its expressions: the texts between them. */
+  readonly parts: readonly string[];
   /** The number of its first row; undefined until the runner has reported it. */
   readonly begin: number | undefined;
 }
@@ -144,7 +144,7 @@ function toEntries(steps: readonly LogStep[], rows: readonly string[], first: nu
     if (named !== undefined) return named;
     if (title === undefined) return undefined;
     const end = later.findIndex(({ begin }) => begin !== undefined);
-    return later.slice(0, end === -1 ? undefined : end).find(({ pattern }) => pattern.test(title));
+    return later.slice(0, end === -1 ? undefined : end).find(({ parts }) => hasParts(title, parts));
   }
 }
 
@@ -155,12 +155,36 @@ function toStep(
 ): LogStep[] {
   if (conclusion === "skipped") return [];
   const begin = index > 0 || rows > 0 ? index : undefined;
-  return [{ id: -1 - at, name, pattern: toPattern(name), begin }];
+  return [{ id: -1 - at, name, parts: toParts(name), begin }];
 }
 
-function toPattern(name: string): RegExp {
-  const parts = name
-    .split(/\$\{\{.*?\}\}/s)
-    .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s");
+function toParts(name: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (;;) {
+    const start = name.indexOf("${{", from);
+    const end = start === -1 ? -1 : name.indexOf("}}", start);
+    if (end === -1) return [...parts, name.slice(from)];
+    parts.push(name.slice(from, start));
+    from = end + 2;
+  }
+}
+
+/**
+ * Returns whether a title consists of these parts with any text between them. Not by a regular expression, which would try
+ * every way to divide the text between many parts: names come from the workflow.
+ */
+function hasParts(title: string, parts: readonly string[]): boolean {
+  const [first = "", ...others] = parts;
+  const last = others.pop();
+  if (last === undefined) return title === first;
+  const end = title.length - last.length;
+  if (!title.startsWith(first) || !title.endsWith(last) || first.length > end) return false;
+  let at = first.length;
+  for (const part of others) {
+    const found = title.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= end;
 }

@@ -122,3 +122,18 @@ test("of a long log the first rows are dropped", () => {
   expect(show(sections.lines()).at(-1)).toBe("  row 29999");
   expect(sections.length).toBe(30_000);
 });
+
+test("expressions in the name of a step stand for any text", () => {
+  const heads = (name: string, title: string) => {
+    const sections = createSectionedLog(steps(name));
+    sections.append(rows(`::group::${title}`));
+    return sections.lines().map((line) => line.kind === "head" && line.section.depth);
+  };
+  const isHead = (name: string, title: string) => heads(name, title)[0] === 0;
+  expect(isHead("Say ${{ a }} to ${{ b }}.", "Say good (bye) to all.")).toBe(true);
+  expect(isHead("Say ${{ a }} to ${{ b }}.", "Say good bye.")).toBe(false);
+  expect(isHead("ab${{ x }}ba", "aba")).toBe(false);
+  expect(isHead("${{ x", "${{ x")).toBe(true);
+  // As a regular expression, this would not end.
+  expect(isHead(`${"${{ x }}a".repeat(40)}!`, "a".repeat(5_000))).toBe(false);
+});
