@@ -2,7 +2,7 @@ import { CliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/items.ts";
 import { createLoad, type LoadState } from "../load.ts";
-import { atTop, type ListWindow, moveTo } from "../scrolling.ts";
+import { atTop, type ListWindow } from "../scrolling.ts";
 
 /** A place in a connection. */
 export interface Place {
@@ -36,12 +36,13 @@ export interface FolderView extends LoadState {
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly state: Pick<FolderPage, "refresh_state" | "error_message" | "listed_at"> | undefined;
+  /** Of the rows: the items that no filter hides. */
   window: ListWindow;
   /** Reloads the loaded part of the folder; the cursor stays on its item. */
   load(refresh: boolean): Promise<void>;
   /** Loads the next page, unless it is being loaded. */
   loadMore(): Promise<void>;
-  /** Puts the cursor on the item of this id, if it is loaded. */
+  /** Puts the cursor on the item of this id, if it is among the rows. */
   choose(id: string): void;
 }
 
@@ -49,11 +50,17 @@ export interface FolderView extends LoadState {
 const firstPageItems = 200;
 const pageItems = 1000;
 
-/** @param notify is called when there is something else to show */
+interface FolderViewDeps {
+  readonly list: (place: Place, page: PageRequest) => Promise<FolderPage>;
+  /** Returns those of the items that the view shows. */
+  readonly filter: (view: FolderView) => readonly WireItem[];
+  /** Called when there is something else to show. */
+  readonly notify: () => void;
+}
+
 export function createFolderView(
   place: Place,
-  list: (place: Place, page: PageRequest) => Promise<FolderPage>,
-  notify: () => void,
+  { list, filter, notify }: FolderViewDeps,
 ): FolderView {
   let items: readonly WireItem[] = [];
   let cursor: string | null = null;
@@ -84,7 +91,6 @@ export function createFolderView(
     load: (refresh) =>
       loading.run(async (isCurrent) => {
         const loadedCount = items.length;
-        const chosen = items[view.window.cursor]?.provider_item_id;
         const limit = loadedCount > firstPageItems ? pageItems : firstPageItems;
         const first = await list(place, { cursor: undefined, limit, refresh });
         const found = [...first.items];
@@ -95,6 +101,8 @@ export function createFolderView(
           next = page.next_cursor;
         }
         if (!isCurrent()) return;
+        // The person may have moved meanwhile.
+        const chosen = filter(view)[view.window.cursor]?.provider_item_id;
         items = found;
         cursor = next;
         state = first;
@@ -111,9 +119,8 @@ export function createFolderView(
       });
     },
     choose(id) {
-      const found = items.findIndex(({ provider_item_id: one }) => one === id);
-      const at = found < 0 ? view.window.cursor : found;
-      view.window = moveTo(view.window, at, items.length, 1);
+      const found = filter(view).findIndex(({ provider_item_id: one }) => one === id);
+      if (found >= 0) view.window = { ...view.window, cursor: found };
     },
   };
   return view;

@@ -101,12 +101,13 @@ export function createLocation(deps: LocationDeps, notify: () => void) {
       const item = rows()[view.window.cursor];
       if (item?.kind !== "folder") return item;
       const { connection, path } = view.place;
+      showAll();
       open({ connection, ref: item.provider_item_id, path: [...path, item.name] });
       return undefined;
     },
     goUp() {
-      stack = stack.slice(0, -1);
       showAll();
+      stack = stack.slice(0, -1);
       const above = stack.at(-1);
       if (above === undefined && !connectionsLoad.wasLoaded) void loadConnections();
       if (above?.wasLoaded === false) {
@@ -134,27 +135,33 @@ export function createLocation(deps: LocationDeps, notify: () => void) {
     unselect() {
       selected = new Set();
     },
-    /** Shows all items and clears the selection; the cursor stays on its row. */
+    /** Shows all items and clears the selection; the cursor stays on its item. */
     showAll,
   };
 
   function toView(place: Place): FolderView {
-    return createFolderView(place, deps.list, () => {
-      lookFurther();
-      notify();
+    return createFolderView(place, {
+      list: deps.list,
+      filter: (view) => (view === stack.at(-1) ? rows() : view.items),
+      notify: () => {
+        lookFurther();
+        notify();
+      },
     });
   }
 
   function open(place: Place): void {
     const view = toView(place);
     stack = [...stack, view];
-    showAll();
     void view.load(false);
   }
 
   function showAll(): void {
+    const view = stack.at(-1);
+    const chosen = view === undefined ? undefined : rows()[view.window.cursor];
     selected = new Set();
     words = "";
+    if (chosen !== undefined) view?.choose(chosen.provider_item_id);
   }
 
   function rows(): readonly WireItem[] {

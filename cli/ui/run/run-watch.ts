@@ -140,9 +140,11 @@ export function createRunWatch({
       ]);
       // The person may have left it meanwhile.
       if (runLoad !== own) return;
-      unfoldRunning(nextJobs);
-      run = nextRun;
-      jobs = nextJobs;
+      keepChosen(() => {
+        unfoldRunning(nextJobs);
+        run = nextRun;
+        jobs = nextJobs;
+      });
     });
     const shown = open;
     if (shown !== undefined && runLoad === own && own.failure === undefined)
@@ -152,9 +154,19 @@ export function createRunWatch({
   /** Loads the first page. Older runs stay as they are, unless a whole page of runs is new. */
   async function loadNewestRuns(): Promise<void> {
     const { runs: newest, total } = await source.listRuns(1);
-    const last = runs.findIndex(({ id }) => id === newest.at(-1)?.id);
-    runs = last === -1 ? newest : [...newest, ...runs.slice(last + 1)];
-    runCount = total;
+    keepChosen(() => {
+      const last = runs.findIndex(({ id }) => id === newest.at(-1)?.id);
+      runs = last === -1 ? newest : [...newest, ...runs.slice(last + 1)];
+      runCount = total;
+    });
+  }
+
+  /** Runs and steps come between two loads: the cursor stays on the row, not on the line. */
+  function keepChosen(change: () => void): void {
+    const chosen = toKey(rows()[windowOf().cursor]);
+    change();
+    const at = rows().findIndex((row) => toKey(row) === chosen);
+    if (open === undefined && at >= 0) setWindow({ ...windowOf(), cursor: at });
   }
 
   async function loadMoreRuns(): Promise<void> {
@@ -313,4 +325,11 @@ export function createRunWatch({
       }),
     );
   }
+}
+
+/** What stays the same of a row when it is loaded again; undefined for a line of a log. */
+function toKey(row: RunRow | undefined): string | undefined {
+  if (row === undefined || row.kind === "line") return undefined;
+  if (row.kind === "run") return `run ${row.run.id}`;
+  return row.kind === "job" ? `job ${row.job.id}` : `step ${row.job.id} ${row.step.number}`;
 }

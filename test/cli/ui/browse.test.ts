@@ -316,7 +316,7 @@ describe("a folder of 50,000 items", () => {
     await inBrowser(many(), async (screen, { requests }) => {
       await screen.press("ff3141\r", "1 of 200+");
       await screen.press(keys.escape, cursorOn("f3141"));
-      await screen.press("ff49999\r", cursorOn("f0"));
+      await screen.press("ff49999\r", (text) => /❯ {2}f3141 .*\n.*3142 of/s.test(text));
       await screen.press("q", /No such name among the first 2\d\d00\./);
       expect(listings(requests).length).toBeLessThan(25);
     });
@@ -328,6 +328,38 @@ describe("a folder of 50,000 items", () => {
       await screen.press("R", (text) => text.includes("200 of 1200+") && text.includes("listed"));
       await screen.sees(() => requests.some(({ path }) => path.includes("refresh=true")));
       await screen.press("q", /200 of \d+\+ {2}text.*\n.*/);
+    });
+  });
+
+  test("a refresh keeps a cursor that moves meanwhile", async () => {
+    const { promise: later, resolve } = Promise.withResolvers<void>();
+    const items = tree();
+    const list = vault(items)[`GET ${base}/items`] as (request: RecordedRequest) => FakeAnswer;
+    const slow = async (request: RecordedRequest) => {
+      if (request.path.includes("refresh=true")) await later;
+      return list(request);
+    };
+    await inBrowser(
+      items,
+      async (screen) => {
+        await screen.press("R", cursorOn("docs/"));
+        await screen.press("jj", "loading…");
+        await screen.sees(cursorOn("a.txt"));
+        resolve();
+        await screen.sees((text) => !text.includes("loading…"));
+        await screen.press("q", cursorOn("a.txt"));
+      },
+      { answers: { [`GET ${base}/items`]: slow } },
+    );
+  });
+
+  test("the cursor stays on its item when a filter ends, and in a refresh with one", async () => {
+    await inBrowser(tree(), async (screen) => {
+      await screen.press("f", "a.txt");
+      await screen.press("pdf\r", "Find: ▏");
+      await screen.press("R", cursorOn("b.pdf"));
+      await screen.press(keys.escape, cursorOn("b.pdf"));
+      await screen.press("q", (text) => text.includes("a.txt") && cursorOn("b.pdf").test(text));
     });
   });
 });
@@ -396,6 +428,9 @@ describe("changes", () => {
         ["DELETE /items/a.txt", undefined],
         ["DELETE /items/b.pdf", undefined],
       ]);
+      // Not a version that came after the list.
+      const deletes = requests.filter(({ method }) => method === "DELETE");
+      expect(deletes.map(({ headers }) => headers["if-match"])).toEqual(['"e-a.txt"', '"e-b.pdf"']);
     });
   });
 

@@ -145,6 +145,32 @@ test("shows the runs, the jobs of one as a tree, and a log folded by step", asyn
   expect(code).toBe(0);
 });
 
+test("the cursor stays on its run when another one begins", async () => {
+  await using home = await temporaryHome();
+  const runOf = (id: number) => ({
+    ...{ id, run_number: id, display_title: `Run ${id}`, path: "ci.yml@refs/heads/main" },
+    ...{ event: "push", head_sha: "0123456789abcdef", actor: { login: "mira" } },
+    ...outcome("success"),
+    started_at: at(90),
+  });
+  let runs = [runOf(2), runOf(1)];
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/repos/mira/garden/actions/runs": () => ({
+      body: { workflow_runs: runs, total_count: runs.length },
+    }),
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const options = { home: home.path, now: () => now };
+  await runInTerminal(["run", "watch", "mira/garden"], options, async (screen) => {
+    await screen.press("j", "❯ + #2 Run 2");
+    await screen.sees("❯ + #1 Run 1");
+    runs = [runOf(3), ...runs];
+    await screen.press("R");
+    await screen.sees("#3 Run 3");
+    await screen.press("q", "❯ + #1 Run 1");
+  });
+});
+
 test("c cancels the run after a question", async () => {
   await inWatch("mira/garden/7", { run: "in_progress", log }, async (screen, requests) => {
     await screen.press("c", "Run test");

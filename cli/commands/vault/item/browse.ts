@@ -5,6 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import { listOf } from "../../../output/spec.ts";
 import { pickConnection, readConnections } from "../../../support/connection.ts";
+import { toIfMatchHeader } from "../../../support/if-match.ts";
 import {
   type ItemAddress,
   toAddressText,
@@ -160,7 +161,10 @@ function toBrowseDeps(
       });
     },
     async remove(place, item) {
-      const { body } = await client.call(vault.deleteItem, { params: paramsOf(place, item) });
+      const { etag } = etagOf(item);
+      const headers = etag === undefined ? {} : { "If-Match": toIfMatchHeader(etag) };
+      const params = paramsOf(place, item);
+      const { body } = await client.call(vault.deleteItem, { params }, { headers });
       return body.reason === "trashed";
     },
     preview: (place, item) => readStart(cli, paramsOf(place, item), item),
