@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import type { Mapping } from "../../../daemon/workflows/mapping.ts";
 import { removeFolder } from "../files/job-folders.ts";
-import { type Performed, StepError, type StepRun } from "../job/step-run.ts";
+import { StepError } from "../job/step-error.ts";
+import { type Performed, type StepRun } from "../job/step-run.ts";
 
 /** Returns whether an action is the public checkout, which is built into the runner. */
 export function isCheckout(uses: string): boolean {

@@ -3,7 +3,7 @@ import { appendJobFile, createJobFile, createJobFolder } from "../files/job-file
 import { removeFolder } from "../files/job-folders.ts";
 import type { JobProcesses } from "../places/job-processes.ts";
 import type { JobLog } from "../job/job-log.ts";
-import { StepError } from "../job/step-run.ts";
+import { StepError } from "../job/step-error.ts";
 import type { Sleep } from "../retry.ts";
 
 /** The commit and paths of a repository that are fetched. */

@@ -1,14 +1,8 @@
 import { join, posix } from "node:path";
 import type { ExpressionValue } from "../../../daemon/workflows/expressions/values.ts";
 import { toToolkitVariables } from "../job/environment.ts";
-import {
-  type Performed,
-  runProgram,
-  StepError,
-  type StepRun,
-  toReason,
-  withinTime,
-} from "../job/step-run.ts";
+import { StepError } from "../job/step-error.ts";
+import { type Performed, runProgram, type StepRun, toReason, withinTime } from "../job/step-run.ts";
 import { type Frame, toContexts } from "../job/session.ts";
 import { type ActionFile, readActionFile } from "./action-file.ts";
 import { checkOut, isCheckout } from "./checkout.ts";

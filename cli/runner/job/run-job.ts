@@ -12,7 +12,8 @@ import type { JobLog } from "./job-log.ts";
 import type { JobPayload } from "./payload.ts";
 import { type Frame, type JobSession, toContexts } from "./session.ts";
 import { createContexts, toInputs } from "./task-contexts.ts";
-import { StepError, toReason } from "./step-run.ts";
+import { StepError } from "./step-error.ts";
+import { toReason } from "./step-run.ts";
 import { runSteps, type StepObserver } from "./steps.ts";
 
 export interface RunJobDeps {

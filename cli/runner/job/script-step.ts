@@ -1,6 +1,7 @@
 import { join, posix, win32 } from "node:path";
 import { createJobFile } from "../files/job-files.ts";
-import { type Performed, runProgram, StepError, type StepRun } from "./step-run.ts";
+import { StepError } from "./step-error.ts";
+import { type Performed, runProgram, type StepRun } from "./step-run.ts";
 
 /** A script of a `run` step whose expressions are evaluated. */
 export interface PreparedScript {

@@ -9,18 +9,11 @@ import {
   readSummary,
 } from "./command-files.ts";
 import { toRunnerVariables } from "./environment.ts";
+import { StepError } from "./step-error.ts";
 import type { Contexts } from "./evaluation.ts";
 import { PayloadError, type StepDefinition } from "./payload.ts";
 import type { Frame, JobSession } from "./session.ts";
 import { createStepOutput } from "./step-output.ts";
-
-/** A step that failed for a reason that its author can remedy. The message is shown in the log. */
-export class StepError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "StepError";
-  }
-}
 
 /** A running step: the collaborators of its script or action. */
 export interface StepRun {

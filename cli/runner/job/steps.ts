@@ -3,7 +3,8 @@ import type { StepResult } from "../report/task-reporter.ts";
 import type { StepDefinition } from "./payload.ts";
 import { type Frame, type JobSession, type StepOutcome, toContexts, toState } from "./session.ts";
 import { type PreparedScript, prepareScript, runScript } from "./script-step.ts";
-import { type Performed, StepError, type StepRun, toReason, withinTime } from "./step-run.ts";
+import { StepError } from "./step-error.ts";
+import { type Performed, type StepRun, toReason, withinTime } from "./step-run.ts";
 
 /** Called when a step of the job begins and ends. */
 export interface StepObserver {
