@@ -32,6 +32,11 @@ export interface EnqueuedJob {
    * key never run concurrently. Jobs without a key are independent.
    */
   readonly key?: string;
+  /**
+   * Jobs of one kind and sequence run one after the other in the order in which they were enqueued, whichever daemons run them:
+   * a job waits until those before it are done or dead.
+   */
+  readonly sequence?: string;
   /** The account that the job is done for: kinds with `inTurns` serve accounts round robin. */
   readonly account?: string;
 }
@@ -109,6 +114,7 @@ export function createJobQueue(options: JobQueueOptions) {
       runAt: job.runAt ?? tx.now,
       key: job.key,
       account: job.account,
+      sequence: job.sequence,
     });
     if (state === "started" && kinds.has(job.kind)) {
       hasEnqueued = true;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { createLocks } from "../../../storage/locks.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
@@ -50,7 +49,6 @@ const retrySchema = z.object({ ...pushShape, changes: z.array(changeSchema) });
  * that the failure of one repeats nothing of the others. Only a crash during the job repeats all of it.
  */
 export function createPushes({ db, enqueue, readPush, log, subscribers }: PushesDeps) {
-  const { withLocks } = createLocks();
   const byKind = new Map(subscribers.map((subscriber) => [subscriber.kind, subscriber]));
   return {
     subscribers: { push: enqueuePush } satisfies Subscribers,
@@ -62,7 +60,7 @@ export function createPushes({ db, enqueue, readPush, log, subscribers }: Pushes
         inTurns: true,
         async run(payload) {
           const { changes, ...push } = parsePayload(payloadSchema, payload);
-          await withLocks([String(push.repositoryId)], () => publishAll(push, changes));
+          await publishAll(push, changes);
         },
       },
       ...subscribers.map((subscriber) => ({
@@ -100,7 +98,7 @@ export function createPushes({ db, enqueue, readPush, log, subscribers }: Pushes
         ...common,
         changes: changes.slice(start, start + REFS_PER_JOB),
       };
-      await enqueue(tx, { kind: KIND, payload, account });
+      await enqueue(tx, { kind: KIND, payload, account, sequence: String(repository.id) });
     }
   }
 

@@ -14,6 +14,7 @@ const jobs = defineTable("jobs", {
   payload: json(z.unknown()),
   key: optional(text()),
   account: text(),
+  sequence: unread(optional(text())),
   state: text<JobState>(),
   runAt: integer(),
   /** Claims so far, the running one included. */
@@ -35,6 +36,8 @@ export interface NewJob {
   readonly key: string | undefined;
   /** Absent for jobs that are done for no account. */
   readonly account?: string | undefined;
+  /** Jobs of one kind and sequence run one after the other, in the order of their ids. Absent for independent jobs. */
+  readonly sequence?: string | undefined;
 }
 
 /** A process's claim of a job. The process may complete or release the job only while this claim is the latest one. */
@@ -49,8 +52,8 @@ export interface Claim {
  */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
   const row = await tx.get<{ id: number }>(
-    `INSERT INTO jobs (kind, payload, key, account, state, run_at, attempts, created_at, updated_at)
-     VALUES (?, ?, ?, ?, 'waiting', ?, 0, ?, ?)
+    `INSERT INTO jobs (kind, payload, key, account, sequence, state, run_at, attempts, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, 'waiting', ?, 0, ?, ?)
      ON CONFLICT (kind, key) WHERE state = 'waiting' AND key IS NOT NULL DO UPDATE SET
        payload = excluded.payload,
        account = excluded.account,
@@ -61,6 +64,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
     JSON.stringify(job.payload ?? null),
     job.key ?? null,
     job.account ?? "",
+    job.sequence ?? null,
     job.runAt,
     tx.now,
     tx.now,
@@ -99,7 +103,7 @@ export async function listWaitingAccounts(db: Queries, kind: string): Promise<st
 
 /**
  * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`; with `account` only those of one. Skips a job while another one of its key
- * runs. Concurrent callers never claim the same job.
+ * runs, or one before it in its sequence is not done. Concurrent callers never claim the same job.
  */
 export async function claimJobs(
   tx: Transaction,
@@ -121,6 +125,9 @@ export async function claimJobs(
          AND NOT EXISTS (
            SELECT 1 FROM jobs AS other
            WHERE other.state = 'running' AND other.kind = due.kind AND other.key = due.key)
+         AND NOT EXISTS (
+           SELECT 1 FROM jobs AS earlier
+           WHERE earlier.kind = due.kind AND earlier.sequence = due.sequence AND earlier.id < due.id AND earlier.state <> 'dead')
        ORDER BY due.run_at, due.id LIMIT ?)
      RETURNING ${jobs.columns}`,
     claim.owner,

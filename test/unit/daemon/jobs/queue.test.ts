@@ -346,6 +346,54 @@ describe("concurrency", () => {
   });
 });
 
+describe("a sequence", () => {
+  test("runs one job after the other in their order at two processes, beside other sequences", async () => {
+    const begun: unknown[] = [];
+    const gates = new Map<unknown, PromiseWithResolvers<void>>();
+    const act = async (payload: unknown) => {
+      begun.push(payload);
+      await gates.get(payload)?.promise;
+    };
+    const first = makeQueue({ alone: false, owner: "a", pollMs: 5 });
+    const second = makeQueue({ alone: false, owner: "b", pollMs: 5 });
+    for (const queue of [first, second])
+      queue.register(recording(act).kind({ concurrency: 5, inTurns: true }));
+    for (const payload of ["a1", "a2", "a3", "b1", "b2"]) {
+      gates.set(payload, Promise.withResolvers());
+      await add(first, { payload, sequence: payload[0] ?? "", account: payload[0] ?? "" });
+    }
+    await Promise.all([first.start(), second.start()]);
+    const open = (payload: string) => gates.get(payload)?.resolve();
+    await expect.poll(() => begun.toSorted()).toEqual(["a1", "b1"]);
+    open("b1");
+    await expect.poll(() => begun.toSorted()).toEqual(["a1", "b1", "b2"]);
+    open("a1");
+    await expect.poll(() => begun).toHaveLength(4);
+    expect(begun).toContain("a2");
+    open("a2");
+    await expect.poll(() => begun.at(-1)).toBe("a3");
+    for (const { resolve } of gates.values()) resolve();
+  });
+
+  test("waits for a failed job that is retried, and for no dead one", async () => {
+    const queue = makeQueue();
+    let isBroken = true;
+    const { seen, kind } = recording(() => (isBroken ? fail() : undefined));
+    queue.register(kind({ attemptsMax: 2, retryFirstMs: 10 }));
+    for (const payload of [1, 2]) await add(queue, { payload, sequence: "one" });
+    await queue.runDue();
+    expect(seen).toEqual([1]);
+    now += 20;
+    await queue.runDue();
+    // The first is dead after its second attempt.
+    expect(seen.slice(0, 3)).toEqual([1, 1, 2]);
+    isBroken = false;
+    now += 20;
+    await queue.runDue();
+    expect(seen).toEqual([1, 1, 2, 2]);
+  });
+});
+
 describe("a started queue", () => {
   test("runs a job as soon as its transaction has committed, without waiting for the next poll", async () => {
     // On a file, for there a second connection reads the state before the commit.

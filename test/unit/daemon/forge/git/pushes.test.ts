@@ -164,6 +164,24 @@ test("a push that git cannot read is retried for each subscriber", async () => {
   ]);
 });
 
+test("pushes of a repository are published in their order, also by two daemons", async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow = subscriber("hooks", {
+    async publish(_push, { after }) {
+      if (after === "1") await gate.promise;
+      happened.push(after ?? "");
+    },
+  });
+  const [one, two] = [open(slow), open(slow)];
+  for (const after of ["1", "2", "3"]) await one.push({ ...main, after });
+  const first = one.queue.runDue();
+  await expect.poll(() => happened).toContain("read refs/heads/main 2");
+  await two.queue.runDue();
+  gate.resolve();
+  await first;
+  expect(happened.filter((line) => !line.startsWith("read"))).toEqual(["1", "2", "3"]);
+});
+
 test("the payload of a push of many refs with long names fits a job", async () => {
   const { queue, push } = open(subscriber("hooks"), subscriber("issues"));
   const refs = Array.from({ length: 60 }, (_, at) => `refs/heads/${'"'.repeat(4_000)}${at}`);
