@@ -128,6 +128,8 @@ export function createCloud(deps: CloudDeps) {
     jobs: [createRelistJob(deps, listings), createAutoAnalysisJob(deps), resumable.job],
     /** Completes or removes what the last run of this daemon left in connected storages; see `recover-connections.ts`. */
     recover: (): Promise<void> => recoverConnections(deps, adapters, stopping.signal),
+    /** Closes storages of connections that another daemon has deleted, or given other credentials. */
+    closeStale: (): Promise<void> => adapters.closeStale(),
     /** Ends the recovery and closes open storages. Requests must have ended. */
     close(): Promise<void> {
       stopping.abort();
@@ -136,9 +138,19 @@ export function createCloud(deps: CloudDeps) {
   };
 }
 
+/** How long a storage stays open at most after another daemon has deleted its connection. */
+const CLOSE_STALE_MS = 60_000;
+
 /** Connected storage as a feature; it recovers connections once the daemon has started. */
 export function createCloudFeature(deps: CloudDeps & { readonly log: Pick<Log, "warn"> }) {
   const cloud = createCloud(deps);
+  let timer: NodeJS.Timeout | undefined;
+  const closeStale = () =>
+    void cloud
+      .closeStale()
+      .catch((error: unknown) =>
+        deps.log.warn({ err: error }, "failed to close storages of deleted connections"),
+      );
   return {
     services: cloud,
     routes: cloudRoutes(cloud),
@@ -147,8 +159,13 @@ export function createCloudFeature(deps: CloudDeps & { readonly log: Pick<Log, "
       cloud
         .recover()
         .catch((error: unknown) => deps.log.warn({ err: error }, "failed to recover connections"));
+      // SQLite has one daemon, which closes them itself.
+      if (deps.db.dialect === "postgres") timer = setInterval(closeStale, CLOSE_STALE_MS).unref();
     },
-    close: () => cloud.close(),
+    async close() {
+      clearInterval(timer);
+      await cloud.close();
+    },
   } satisfies VaultFeature;
 }
 

@@ -5,6 +5,7 @@ import type { AccountId, ConnectionId } from "./ids.ts";
 import { flag, integer, json, named, optional, text, textId } from "../columns.ts";
 import { defineTable, type RecordOf } from "../table.ts";
 import { sql } from "../condition.ts";
+import { inChunks } from "../chunks.ts";
 
 /** How a precondition is checked: atomically by the storage, by the adapter just before the change, or not at all. */
 export type Guarantee = "atomic" | "emulated" | "none";
@@ -108,6 +109,20 @@ export async function findConnection(
 /** Returns the connection of an id without checking its owner, for jobs. */
 export async function findConnectionById(db: Queries, id: string): Promise<Connection | undefined> {
   return connections.find(db, sql`id = ${id}`);
+}
+
+/** Returns the generations of the connections that exist, by id. */
+export async function listGenerations(
+  db: Queries,
+  ids: readonly ConnectionId[],
+): Promise<ReadonlyMap<ConnectionId, number>> {
+  const rows = await inChunks(ids, "" as ConnectionId, (chunk) =>
+    db.all<{ id: ConnectionId; generation: number }>(
+      `SELECT id, generation FROM vault_connections WHERE id IN (${chunk.map(() => "?").join(", ")})`,
+      ...chunk,
+    ),
+  );
+  return new Map(rows.map(({ id, generation }) => [id, generation]));
 }
 
 /** Returns the oldest connection of a user with a type of provider. */

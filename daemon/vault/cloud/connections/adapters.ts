@@ -14,6 +14,7 @@ import { withValidItems } from "../../../../storage/cloud/valid-items.ts";
 import {
   findConnection,
   findConnectionById,
+  listGenerations,
   noteConnectionStatus,
   renewCredentials,
   type Connection,
@@ -61,7 +62,7 @@ export interface AdaptersDeps {
 export function createAdapters(deps: AdaptersDeps, localFolders: Pick<LocalFolders, "getAccess">) {
   const { db, keys, providerDeps } = deps;
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
-  const opened = new Map<string, Opened>();
+  const opened = new Map<ConnectionId, Opened>();
   const { locks } = providerDeps;
   const toKey = (id: ConnectionId) => `connection ${id}`;
   const refusals = createRefusals(providerDeps.clock);
@@ -227,6 +228,20 @@ export function createAdapters(deps: AdaptersDeps, localFolders: Pick<LocalFolde
       const entry = opened.get(connectionId);
       opened.delete(connectionId);
       if (entry !== undefined) await closeQuietly(entry.provider);
+    },
+
+    /** Closes the providers of connections that another daemon has deleted, or given other credentials. */
+    async closeStale(): Promise<void> {
+      const before = [...opened];
+      if (before.length === 0) return;
+      const ids = before.map(([id]) => id);
+      const generations = await listGenerations(db, ids);
+      for (const [id, entry] of before) {
+        const current = generations.get(id) ?? Number.POSITIVE_INFINITY;
+        if (current <= entry.generation || opened.get(id) !== entry) continue;
+        opened.delete(id);
+        await closeQuietly(entry.provider);
+      }
     },
 
     /**

@@ -124,3 +124,47 @@ test("two daemons change a connection, replace a file and upload files of one na
   expect(kinds.toSorted()).toEqual(["conflict", "uploaded"]);
   expect(most).toEqual({ rename: 1, replace: 1, upload: 1 });
 });
+
+test("a daemon closes the storage of a connection that another one has deleted or reconnected", async () => {
+  let open = 0;
+  const type: CloudProviderType = {
+    ...localFolder,
+    connect: async (request, deps) => {
+      const outcome = await localFolder.connect(request, deps);
+      if (outcome.kind !== "ok") return outcome;
+      open += 1;
+      const close = async () => {
+        open -= 1;
+        await outcome.provider.close();
+      };
+      return { ...outcome, provider: { ...outcome.provider, close } };
+    },
+  };
+  const { folder, one, other } = await openTwo(type);
+  const mira = await one.addUser("mira");
+  await mkdir(folder);
+  const settings = { root: folder };
+  const made = await one.cloud.connections.create(mira, {
+    provider: "local_folder",
+    display_name: "Files",
+    settings,
+    credentials: {},
+  });
+  if (made.kind !== "connected") throw new Error(made.kind);
+  const { id } = made.connection;
+  const request = { after: undefined, limit: 100, refresh: true, name: undefined };
+  const browse = ({ cloud }: typeof one) =>
+    cloud.listings.browse(mira, id, { parentRef: "", ...request });
+  for (const daemon of [one, other]) await browse(daemon);
+  const both = open;
+  await other.cloud.closeStale();
+  expect(open).toBe(both);
+  await one.db.run("UPDATE vault_connections SET generation = generation + 1 WHERE id = ?", id);
+  await other.cloud.closeStale();
+  expect(open).toBe(both - 1);
+  await browse(other);
+  expect(open).toBe(both);
+  await one.cloud.connections.remove(mira, id);
+  await other.cloud.closeStale();
+  expect(open).toBe(0);
+});
