@@ -4,7 +4,11 @@ import { join } from "node:path";
 import type { Transaction } from "../storage/engine/database.ts";
 import { openSqlite } from "../storage/engine/sqlite.ts";
 import { insertEmail } from "../storage/tables/forge/accounts/emails.ts";
-import { insertDelivery, recordAttempt } from "../storage/tables/forge/hooks/deliveries.ts";
+import {
+  insertDelivery,
+  insertPayload,
+  recordAttempt,
+} from "../storage/tables/forge/hooks/deliveries.ts";
 import { type HookId, toUserId } from "../storage/tables/forge/ids.ts";
 import { insertHook } from "../storage/tables/forge/hooks/hooks.ts";
 import { insertVersion, openPackage } from "../storage/tables/forge/packages/packages.ts";
@@ -153,7 +157,7 @@ async function fillOthers(tx: Transaction, index: number): Promise<void> {
     hookId: 1 as HookId,
     uuid: randomUUID(),
     event: "push",
-    payload: "{}",
+    payloadId: await insertPayload(tx, "{}"),
     isRedelivery: false,
   });
   await recordAttempt(tx, id, {

@@ -181,7 +181,12 @@ function readRows(path: string): string[] {
 /** The refs and their targets of all pushes in delivered webhooks. */
 function readTold(path: string): string[] {
   const db = new Sqlite(path, { readonly: true });
-  const rows = db.prepare("SELECT payload FROM forge_hook_deliveries WHERE event = 'push'").all();
+  const rows = db
+    .prepare(
+      `SELECT shared.payload FROM forge_hook_deliveries AS delivery
+       JOIN forge_hook_payloads AS shared ON shared.id = delivery.payload_id WHERE delivery.event = 'push'`,
+    )
+    .all();
   db.close();
   return rows.map((row) => {
     const { ref, after } = JSON.parse((row as { payload: string }).payload);

@@ -6,12 +6,18 @@ import {
   type HookDelivery,
   type HookDeliveryDetails,
   insertDelivery,
+  insertPayload,
   listDeliveries,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import type { DeliveryId, HookId } from "../../../storage/tables/forge/ids.ts";
-import { deleteOrphanedHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
+import {
+  DELETED_HOOKS_JOB,
+  deleteOrphanedHooks,
+  deleteSomeOfDeletedHooks,
+} from "../../../storage/tables/forge/hooks/hooks.ts";
 import { deliveryStates } from "../../contract/forge/hooks/admin-hooks.ts";
 import type { ScopeCategory } from "../../contract/endpoint.ts";
+import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -30,6 +36,8 @@ export interface DeliveryPath {
 
 /** Deliveries, with their payloads, that are deleted while other requests wait. */
 const DELETED_PER_TRANSACTION = 200;
+/** Time limit of the deletion of all deliveries of deleted hooks: it continues after another attempt. */
+const DELETION_MS = 3_600_000;
 
 /**
  * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
@@ -71,8 +79,9 @@ export function createDeliveryLog({
     ): Promise<HookDelivery> =>
       db.transaction(async (tx) => {
         const path = { home: await openHome(tx), ...at };
-        const { hookId, event, payload } = await get(tx, path, "write", caller);
-        const copy = { hookId, uuid: newUuid(), event, payload, isRedelivery: true };
+        const { hookId, event, ...found } = await get(tx, path, "write", caller);
+        const payloadId = found.payloadId ?? (await insertPayload(tx, found.payload));
+        const copy = { hookId, uuid: newUuid(), event, payloadId, isRedelivery: true };
         const id = await insertDelivery(tx, copy);
         await enqueueDelivery(enqueue, tx, id);
         return getDelivery(tx, hookId, id);
@@ -88,8 +97,19 @@ export function createDeliveryLog({
         );
         pruned += deleted;
       }
-      return pruned + (await deleteOrphanedHooks(db));
+      return pruned + (await db.transaction(deleteOrphanedHooks));
     },
+
+    /** The job that deletes the deliveries of deleted hooks, and then their rows. Register it with the queue. */
+    deletionJob: {
+      kind: DELETED_HOOKS_JOB,
+      timeoutMs: DELETION_MS,
+      async run(_payload, { signal }) {
+        const deleteSome = () =>
+          db.transaction((tx) => deleteSomeOfDeletedHooks(tx, DELETED_PER_TRANSACTION));
+        while (await deleteSome()) signal.throwIfAborted();
+      },
+    } satisfies JobKind as JobKind,
   };
 }
 

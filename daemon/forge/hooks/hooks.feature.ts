@@ -56,7 +56,7 @@ export function createForgeHooks(deps: ForgeHooksDeps) {
       log,
     },
     routes: [...hookRoutes({ hooks, log, ofRepositories })],
-    jobs: [createDelivery({ ...deps, targets })],
+    jobs: [createDelivery({ ...deps, targets }), log.deletionJob],
     tasks: [
       {
         ...forgeTasks.cleanup_hook_task_table,

@@ -1,6 +1,6 @@
 import { matchNames } from "../repositories/name-patterns.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
-import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { insertDelivery, insertPayload } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
@@ -57,12 +57,14 @@ export function createHookPublisher({ enqueue, newUuid, compute }: HookPublisher
     // Indented as in the reference, because signatures cover this text.
     const indent = subject.event === "repository" || subject.event === "wiki" ? 1 : 2;
     const payload = JSON.stringify(subject.payload, undefined, indent);
+    // One for all of them: a push of many refs to a repository with many hooks would write it some thousand times.
+    const payloadId = await insertPayload(tx, payload);
     for (const { id: hookId } of subscribers) {
       const delivery = {
         hookId,
         uuid: newUuid(),
         event: subject.type ?? subject.event,
-        payload,
+        payloadId,
         isRedelivery: false,
       };
       await enqueueDelivery(enqueue, tx, await insertDelivery(tx, delivery));

@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
+import { insertDelivery, insertPayload } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import type { HookId } from "../../../storage/tables/forge/ids.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -49,7 +49,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps) {
           hookId: hook.id,
           uuid: newUuid(),
           event: "push",
-          payload: JSON.stringify(payload, undefined, 2),
+          payloadId: await insertPayload(tx, JSON.stringify(payload, undefined, 2)),
           // A person requested it, so it is sent even if the hook is not active.
           isRedelivery: true,
         });

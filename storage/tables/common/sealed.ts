@@ -6,13 +6,19 @@ export interface SealedColumn {
   readonly key: string;
   readonly column: string;
   /** Only rows with this value in this column. */
-  readonly only?: { readonly column: string; readonly value: string };
+  readonly only?: { readonly column: string; readonly value: string | number };
 }
 
 /** All columns of sealed values. A test fails if a column with the comment "sealed" in a migration is missing here. */
 export const sealedColumns = {
   forgeSecondFactors: { table: "forge_two_factors", key: "user_id", column: "sealed_secret" },
-  forgeHookTargets: { table: "forge_hooks", key: "id", column: "sealed_target" },
+  /** A deleted hook has none. */
+  forgeHookTargets: {
+    table: "forge_hooks",
+    key: "id",
+    column: "sealed_target",
+    only: { column: "is_deleted", value: 0 },
+  },
   forgeRegistrationTokens: {
     table: "forge_action_registration_tokens",
     key: "id",

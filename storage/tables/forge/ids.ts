@@ -62,6 +62,8 @@ export type ThreadId = number & z.$brand<"ThreadId">;
 export type ActivityId = number & z.$brand<"ActivityId">;
 export type HookId = number & z.$brand<"HookId">;
 export type DeliveryId = number & z.$brand<"DeliveryId">;
+/** A payload of webhooks, which deliveries share. */
+export type PayloadId = number & z.$brand<"PayloadId">;
 /** A run of a workflow. */
 export type RunId = number & z.$brand<"RunId">;
 /** A job of a run. */

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { DeliveryId, HookId, UserId } from "../ids.ts";
+import type { DeliveryId, HookId, PayloadId, UserId } from "../ids.ts";
 import { flag, generated, id, integer, now, optional, text, unread, json } from "../../columns.ts";
+import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
@@ -25,11 +26,18 @@ const deliveries = defineTable("forge_hook_deliveries", {
   durationMs: optional(integer()),
   responseStatus: optional(integer()),
   error: optional(text()),
+  /** That of a delivery of an earlier version; empty for others. */
   payload: unread(text()),
+  payloadId: unread(optional(id<PayloadId>())),
   requestHeaders: unread(optional(json(headersSchema))),
   responseHeaders: unread(optional(json(headersSchema))),
   responseBody: unread(optional(text())),
 });
+const payloads = defineTable("forge_hook_payloads", {
+  id: generated(id<PayloadId>()),
+  payload: text(),
+});
+
 /**
  * A delivery without its bodies. Times are epoch milliseconds; `attemptedAt` and the fields after it are of the latest
  * attempt.
@@ -43,6 +51,8 @@ export type HeaderRecord = Readonly<z.output<typeof headersSchema>>;
 export interface HookDeliveryDetails extends HookDelivery {
   /** JSON text. */
   readonly payload: string;
+  /** Undefined for a delivery of an earlier version. */
+  readonly payloadId: PayloadId | undefined;
   readonly requestHeaders: HeaderRecord | undefined;
   readonly responseHeaders: HeaderRecord | undefined;
   readonly responseBody: string | undefined;
@@ -77,13 +87,21 @@ export async function findOwnerOfDelivery(
   return row?.owner_id ?? undefined;
 }
 
+/** Adds the payload that all deliveries of an event share. It is deleted with the last of them. */
+export async function insertPayload(tx: Transaction, payload: string): Promise<PayloadId> {
+  return (await payloads.insert(tx, { payload })).id;
+}
+
 /** Adds a waiting delivery and returns its id. */
 export async function insertDelivery(
   tx: Transaction,
-  delivery: Pick<HookDeliveryDetails, "hookId" | "uuid" | "event" | "payload" | "isRedelivery">,
+  delivery: Pick<HookDeliveryDetails, "hookId" | "uuid" | "event" | "isRedelivery"> & {
+    readonly payloadId: PayloadId;
+  },
 ): Promise<DeliveryId> {
   const row = await deliveries.insert(tx, {
     ...delivery,
+    payload: "",
     state: "waiting",
     attempts: 0,
     nextAttemptAt: tx.now,
@@ -130,7 +148,8 @@ export async function findDelivery(
   id: DeliveryId,
 ): Promise<HookDeliveryDetails | undefined> {
   const row = await db.get<DetailsRow>(
-    `SELECT ${deliveries.columns}, payload, request_headers, response_headers, response_body
+    `SELECT ${deliveries.columns}, payload_id, request_headers, response_headers, response_body,
+       COALESCE((SELECT shared.payload FROM forge_hook_payloads AS shared WHERE shared.id = payload_id), payload) AS payload
      FROM forge_hook_deliveries WHERE id = ?`,
     id,
   );
@@ -177,17 +196,52 @@ export async function deleteDeliveriesBefore(
   before: number,
   limit: number,
 ): Promise<number> {
-  const deleted = await tx.all<{ hook_id: HookId; state: DeliveryState }>(
+  const deleted = await tx.all<{
+    hook_id: HookId;
+    state: DeliveryState;
+    payload_id: PayloadId | null;
+  }>(
     `DELETE FROM forge_hook_deliveries WHERE id IN (
        SELECT d.id FROM forge_hook_deliveries d WHERE d.state <> 'waiting' AND d.created_at < ? ORDER BY d.created_at LIMIT ?)
-     RETURNING hook_id, state`,
+     RETURNING hook_id, state, payload_id`,
     before,
     limit,
   );
   const ofHooks = Map.groupBy(deleted, ({ hook_id: hookId, state }) => `${hookId} ${state}`);
   for (const [first, ...others] of ofHooks.values())
     if (first !== undefined) await adjustTotal(tx, first.hook_id, first.state, -1 - others.length);
+  await deleteUnusedPayloads(tx, deleted);
   return deleted.length;
+}
+
+/** Deletes up to `limit` deliveries of a hook that is deleted itself afterwards. Returns how many there were. */
+export async function deleteDeliveriesOf(
+  tx: Transaction,
+  hookId: HookId,
+  limit: number,
+): Promise<number> {
+  const deleted = await tx.all<{ payload_id: PayloadId | null }>(
+    `DELETE FROM forge_hook_deliveries WHERE id IN (
+       SELECT d.id FROM forge_hook_deliveries d WHERE d.hook_id = ? ORDER BY d.id LIMIT ?)
+     RETURNING payload_id`,
+    hookId,
+    limit,
+  );
+  await deleteUnusedPayloads(tx, deleted);
+  return deleted.length;
+}
+
+async function deleteUnusedPayloads(
+  tx: Transaction,
+  deleted: readonly { readonly payload_id: PayloadId | null }[],
+): Promise<void> {
+  const ids = [...new Set(deleted.flatMap(({ payload_id: payloadId }) => payloadId ?? []))];
+  if (ids.length === 0) return;
+  await payloads.delete(
+    tx,
+    sql`id IN (${ids}) AND NOT EXISTS (
+      SELECT 1 FROM forge_hook_deliveries AS d WHERE d.payload_id = forge_hook_payloads.id)`,
+  );
 }
 
 async function adjustTotal(
@@ -207,6 +261,7 @@ async function adjustTotal(
 
 interface DetailsRow {
   payload: string;
+  payload_id: PayloadId | null;
   request_headers: string | null;
   response_headers: string | null;
   response_body: string | null;
@@ -216,6 +271,7 @@ function toDetails(row: DetailsRow): HookDeliveryDetails {
   return {
     ...deliveries.read(row),
     payload: row.payload,
+    payloadId: row.payload_id ?? undefined,
     requestHeaders: toHeaders(row.request_headers, "request_headers"),
     responseHeaders: toHeaders(row.response_headers, "response_headers"),
     responseBody: row.response_body ?? undefined,

@@ -14,7 +14,9 @@ import {
   unread,
 } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
-import { sql } from "../../condition.ts";
+import { type Condition, raw, sql } from "../../condition.ts";
+import { insertJob } from "../../common/jobs.ts";
+import { deleteDeliveriesOf } from "./deliveries.ts";
 
 /** `owner` fires for all repositories of a user or an organization. */
 export type HookScope = "system" | "default" | "repository" | "owner";
@@ -51,6 +53,7 @@ const hooks = defineTable("forge_hooks", {
   branchFilter: text(),
   slack: optional(json(slackOptionsSchema)),
   isActive: flag(),
+  isDeleted: unread(generated(flag())),
   createdAt: now(),
   updatedAt: now(),
 });
@@ -91,13 +94,14 @@ export async function updateHook(
   await hooks.update(tx, { id }, { ...changes, updatedAt: tx.now });
 }
 
-/** Removes a hook with its deliveries. */
+/** Deletes a hook with its secrets. Its deliveries, which may be very many, are deleted by a job. */
 export async function deleteHook(tx: Transaction, id: HookId): Promise<void> {
-  await hooks.delete(tx, { id });
+  await markDeleted(tx, sql`id = ${id}`);
 }
 
+/** Returns a hook that was not deleted. */
 export async function findHook(db: Queries, id: HookId): Promise<ForgeHook | undefined> {
-  return hooks.find(db, { id });
+  return hooks.find(db, { id, isDeleted: false });
 }
 
 /** A page of the hooks of these scopes by id, and the count of all. */
@@ -176,30 +180,55 @@ export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
   return hooks.list(db, sql`scope = 'default'`, { order: "id" });
 }
 
-const NOTHING_WAITS = `NOT EXISTS (
-  SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`;
-const IS_ORPHANED = "scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL";
+const NOTHING_WAITS = raw(`NOT EXISTS (
+  SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`);
+const IS_ORPHANED = raw(
+  "scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL AND is_deleted = 0",
+);
 
 /**
  * Deletes the hooks of a repository or an owner that is about to be deleted, with their secrets. A hook with a waiting
  * delivery stays without its home, so that the receiver hears of the deletion; `deleteOrphanedHook` deletes it.
  */
 export async function deleteIdleHooksOf(tx: Transaction, place: HookPlace): Promise<void> {
-  await tx.run(
-    `DELETE FROM forge_hooks WHERE ${toColumn(place)} = ? AND ${NOTHING_WAITS}`,
-    place.id,
-  );
+  await markDeleted(tx, sql`${raw(toColumn(place))} = ${place.id} AND ${NOTHING_WAITS}`);
 }
 
 /** Deletes a hook whose repository or owner was deleted, once no delivery waits. */
 export async function deleteOrphanedHook(tx: Transaction, id: HookId): Promise<void> {
-  await tx.run(`DELETE FROM forge_hooks WHERE id = ? AND ${IS_ORPHANED} AND ${NOTHING_WAITS}`, id);
+  await markDeleted(tx, sql`id = ${id} AND ${IS_ORPHANED} AND ${NOTHING_WAITS}`);
 }
 
 /** Deletes hooks whose repository or owner was deleted, once no delivery waits. Returns the number of deleted hooks. */
-export async function deleteOrphanedHooks(db: Queries): Promise<number> {
-  const { changes } = await db.run(
-    `DELETE FROM forge_hooks WHERE ${IS_ORPHANED} AND ${NOTHING_WAITS}`,
-  );
-  return changes;
+export function deleteOrphanedHooks(tx: Transaction): Promise<number> {
+  return markDeleted(tx, sql`${IS_ORPHANED} AND ${NOTHING_WAITS}`);
+}
+
+/** The kind of the job that calls `deleteSomeOfDeletedHooks` until nothing is left. */
+export const DELETED_HOOKS_JOB = "forge.hooks.delete";
+
+/** Marks hooks as deleted, which none of the other functions finds, and adds the job that deletes their rows. */
+async function markDeleted(tx: Transaction, where: Condition): Promise<number> {
+  const marked = await hooks.update(tx, where, {
+    isDeleted: true,
+    isActive: false,
+    sealedTarget: "",
+    storedScope: "repository",
+    repositoryId: undefined,
+    ownerId: undefined,
+  });
+  const job = { kind: DELETED_HOOKS_JOB, key: "all", payload: {}, runAt: tx.now };
+  if (marked > 0) await insertJob(tx, job);
+  return marked;
+}
+
+/**
+ * Deletes up to `limit` deliveries of deleted hooks, or the row of such a hook that has none. Returns whether there may be
+ * more.
+ */
+export async function deleteSomeOfDeletedHooks(tx: Transaction, limit: number): Promise<boolean> {
+  const hook = await hooks.find(tx, { isDeleted: true }, "id");
+  if (hook === undefined) return false;
+  if ((await deleteDeliveriesOf(tx, hook.id, limit)) === 0) await hooks.delete(tx, { id: hook.id });
+  return true;
 }

@@ -102,6 +102,11 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
 
   test("is replaced, and everything is sealed with the new one", async () => {
     await fill(at());
+    // A deleted hook has no target any more.
+    await db.run(
+      `INSERT INTO forge_hooks (scope, kind, name, sealed_target, content_type, events, branch_filter, is_active, is_deleted, created_at, updated_at)
+       VALUES ('repository', 'gitea', '', '', 'json', '[]', '', 0, 1, 0, 0)`,
+    );
     const before = (await kept()).trim();
     const keyringBefore = await openKeyring(at());
     const sealedBefore = keyringBefore.seal("any", "text", "row");
@@ -122,7 +127,9 @@ describe.each(["file", "keyring"] as const)("a key in the %s", (source) => {
     expect(keyring.checks).toEqual([expect.any(String), ...keyringBefore.checks]);
     expect(keyring.deriveAll("tokens")).toHaveLength(1);
     expect(keyring.derive("tokens")).not.toEqual(keyringBefore.derive("tokens"));
-    const rows = await db.all<{ sealed_target: string }>("SELECT sealed_target FROM forge_hooks");
+    const rows = await db.all<{ sealed_target: string }>(
+      "SELECT sealed_target FROM forge_hooks WHERE is_deleted = 0",
+    );
     expect(rows.every((row) => row.sealed_target.startsWith("k2."))).toBe(true);
     expect(await rotate(at())).toMatchObject({ isResumed: false, sealedAgain: SEALED });
     await open(at());

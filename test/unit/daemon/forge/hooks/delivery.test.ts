@@ -365,6 +365,59 @@ describe("recipients of events", () => {
   });
 });
 
+describe("an event with many subscribers", () => {
+  test("stores its payload once, which each of them receives", async () => {
+    const ids: HookId[] = [];
+    for (let index = 0; index < 20; index += 1) ids.push(await addHook());
+    await happen();
+    await happen();
+    const rows = await db.all<{ payload: string }>("SELECT payload FROM forge_hook_payloads");
+    expect(rows).toHaveLength(2);
+    await queue.runDue();
+    expect(sent).toHaveLength(40);
+    expect(new Set(sent.map(({ body }) => String(body)))).toEqual(new Set([rows[0]?.payload]));
+    expect((await entryOf(ids[0] as HookId)).payload).toBe(rows[0]?.payload);
+  });
+
+  test("a delivery of an earlier version has its payload in the row, and is delivered again", async () => {
+    const id = await addHook();
+    await db.run(
+      `INSERT INTO forge_hook_deliveries (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at)
+       VALUES (?, 'old', 'package', '{"old":true}', 0, 'failed', 1, 0)`,
+      id,
+    );
+    await db.run(`INSERT INTO forge_hook_totals VALUES (?, 'failed', 1)`, id);
+    const old = await entryOf(id);
+    expect(old.payload).toBe('{"old":true}');
+    await forge.services.log.redeliver(() => "instance", { hookId: id, id: old.id }, password);
+    await queue.runDue();
+    expect(sent.map(({ body }) => String(body))).toEqual(['{"old":true}']);
+  });
+});
+
+describe("a deleted hook", () => {
+  test("receives nothing more, and its deliveries are deleted by a job", async () => {
+    const [id, other] = [await addHook(), await addHook()];
+    await db.run(
+      `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 500)
+       INSERT INTO forge_hook_deliveries (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at)
+       SELECT ${id}, CAST(n AS TEXT), 'push', '{}', 0, 'failed', 1, 0 FROM n`,
+    );
+    await happen();
+    await forge.services.hooks.remove(() => "instance", id);
+    await expect(forge.services.hooks.get("instance", id)).rejects.toThrow();
+    await happen();
+    await queue.runDue();
+    // Two of the other hook; what waited for the deleted one is not sent.
+    expect(sent).toHaveLength(2);
+    expect(await db.all("SELECT DISTINCT hook_id FROM forge_hook_deliveries")).toEqual([
+      { hook_id: other },
+    ]);
+    expect(await db.all("SELECT id FROM forge_hooks")).toEqual([{ id: other }]);
+    expect(await db.all("SELECT id FROM forge_hook_payloads")).toHaveLength(2);
+  });
+});
+
 describe("stored data", () => {
   test("a job whose payload does not fit its schema is dead-lettered at once", async () => {
     await db.transaction((tx) =>

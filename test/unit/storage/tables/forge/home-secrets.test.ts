@@ -10,6 +10,7 @@ import {
 } from "../../../../../storage/tables/forge/actions/runners.ts";
 import {
   insertDelivery,
+  insertPayload,
   recordAttempt,
 } from "../../../../../storage/tables/forge/hooks/deliveries.ts";
 import {
@@ -57,9 +58,9 @@ test.each(["sqlite", "postgres"] as const)(
     const ofOwner = await addHook({ kind: "owner", id: owner.id });
     for (const level of [`repository/${id}`, `owner/${owner.id}`])
       await db.transaction((tx) => replaceToken(tx, { level, hash: level, seal: () => "sealed" }));
-    const delivery = { hookId: busy.id, uuid: "u", event: "repository", payload: "{}" };
-    const deliveryId = await db.transaction((tx) =>
-      insertDelivery(tx, { ...delivery, isRedelivery: false }),
+    const delivery = { hookId: busy.id, uuid: "u", event: "repository", isRedelivery: false };
+    const deliveryId = await db.transaction(async (tx) =>
+      insertDelivery(tx, { ...delivery, payloadId: await insertPayload(tx, "{}") }),
     );
 
     await db.transaction((tx) => deleteRepository(tx, id));

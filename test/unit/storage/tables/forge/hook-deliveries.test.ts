@@ -4,11 +4,19 @@ import type { Database } from "../../../../../storage/engine/database.ts";
 import {
   deleteDeliveriesBefore,
   type DeliveryState,
+  findDelivery,
   insertDelivery,
+  insertPayload,
   listDeliveries,
   recordAttempt,
 } from "../../../../../storage/tables/forge/hooks/deliveries.ts";
-import { deleteHook, insertHook } from "../../../../../storage/tables/forge/hooks/hooks.ts";
+import {
+  deleteHook,
+  deleteSomeOfDeletedHooks,
+  findHook,
+  insertHook,
+} from "../../../../../storage/tables/forge/hooks/hooks.ts";
+import { listJobs } from "../../../../../storage/tables/common/jobs.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
 const COUNT = 23;
@@ -40,7 +48,8 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
       now = index;
       const state = states[index % 3] ?? "waiting";
       const id = await db.transaction(async (tx) => {
-        const delivery = { uuid: `u${index}`, event: "push", payload: "{}", isRedelivery: false };
+        const payloadId = await insertPayload(tx, `{"number":${index}}`);
+        const delivery = { uuid: `u${index}`, event: "push", payloadId, isRedelivery: false };
         await insertDelivery(tx, { ...delivery, hookId: 1 as HookId, uuid: `other${index}` });
         return insertDelivery(tx, { ...delivery, hookId });
       });
@@ -98,9 +107,38 @@ describe.each(["sqlite", "postgres"] as const)("deliveries on %s", (engine) => {
     while ((await deleteSome()) > 0);
     made.splice(0, made.length, ...made.filter((each) => !isOld(each)));
     await check();
+  });
+
+  test("deliveries of an event share its payload, which goes with the last of them", async () => {
+    const payloads = async () => (await db.all("SELECT id FROM forge_hook_payloads")).length;
+    const before = await payloads();
+    // One for each event, though two hooks have deliveries of it.
+    expect(before).toBeGreaterThanOrEqual(made.length);
+    expect(await findDelivery(db, made.at(-1)?.id ?? (0 as DeliveryId))).toMatchObject({
+      payload: `{"number":${made.at(-1)?.at}}`,
+    });
+    await db.transaction((tx) => deleteHook(tx, 1 as HookId));
+    while (await db.transaction((tx) => deleteSomeOfDeletedHooks(tx, 5)));
+    expect(await payloads()).toBe(made.length);
+  });
+
+  test("a deleted hook is gone at once, and its deliveries in portions", async () => {
+    const deliveries = async () => (await db.all("SELECT id FROM forge_hook_deliveries")).length;
+    const before = await deliveries();
     await db.transaction((tx) => deleteHook(tx, hookId));
+    expect(await findHook(db, hookId)).toBe(undefined);
+    expect(await db.all("SELECT sealed_target FROM forge_hooks")).toEqual([{ sealed_target: "" }]);
+    const jobs = await listJobs(db, { kind: "forge.hooks.delete" }, { limit: 9, offset: 0 });
+    expect(jobs).toHaveLength(1);
+    expect(await deliveries()).toBe(before);
+    const deleteSome = () => db.transaction((tx) => deleteSomeOfDeletedHooks(tx, 5));
+    expect(await deleteSome()).toBe(true);
+    expect(await deliveries()).toBe(before - 5);
+    while (await deleteSome());
     made.length = 0;
     await check();
+    for (const table of ["hooks", "hook_deliveries", "hook_payloads", "hook_totals"])
+      expect(await db.all(`SELECT * FROM forge_${table}`)).toEqual([]);
   });
 });
 
