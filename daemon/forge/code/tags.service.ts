@@ -90,9 +90,11 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
       });
     },
 
-    /** Creates a tag as `create` does unless it exists, whatever it names. */
-    async ensure(code: OpenedCode, user: ForgeUser, tag: NewTag): Promise<void> {
-      if ((await findTagRef(code, tag.name)) === undefined) await write(code, user, tag);
+    /** Creates a tag as `create` does unless it exists, whatever it names. Returns whether it has created it. */
+    async ensure(code: OpenedCode, user: ForgeUser, tag: NewTag): Promise<boolean> {
+      if ((await findTagRef(code, tag.name)) !== undefined) return false;
+      await write(code, user, tag);
+      return true;
     },
 
     /** Deletes a tag. Refuses with `conflict` a tag that has a release. */

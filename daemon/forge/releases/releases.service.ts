@@ -1,4 +1,4 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   deleteRelease,
@@ -11,6 +11,7 @@ import {
   type ReleaseFilter,
   updateRelease,
 } from "../../../storage/tables/forge/releases/releases.ts";
+import { countRecordedPushes } from "../../../storage/tables/forge/repositories/pushes.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { CodeAccess, CodeClient } from "../code/open-code.ts";
@@ -42,6 +43,12 @@ export type ReleaseChange = Pick<CodeClient, "address" | "signal"> & {
   readonly caller: ForgeCaller;
 };
 
+/** The tag that a release needs; a message makes it an annotated one. */
+type ReleaseTag = Pick<ReleaseFields, "tagName" | "target"> & { readonly message: string };
+
+/** How often a tag is looked at while other pushes are recorded. */
+const ATTEMPTS_MAX = 10;
+
 export interface ReleasesDeps {
   readonly db: Database;
   readonly emit: Emit;
@@ -54,7 +61,7 @@ export type Releases = ReturnType<typeof createReleases>;
 /**
  * Releases of repositories. Every function refuses with `not_found` a release that the caller may not see. A release that
  * is no draft has a tag: the tag is written before the row, so a crash leaves a tag without a release, and the same request
- * succeeds afterwards.
+ * succeeds afterwards. A tag that is deleted before the row is written is written again.
  */
 export function createReleases({ db, emit, access, tags }: ReleasesDeps) {
   return {
@@ -93,10 +100,10 @@ export function createReleases({ db, emit, access, tags }: ReleasesDeps) {
       const { tagName } = fields;
       if ((await findRelease(db, repository.id, { tagName })) !== undefined)
         throw releaseExists(tagName);
-      if (!fields.isDraft) await ensureTag(opened, fields, tagMessage, change);
+      const tag = fields.isDraft ? undefined : { ...fields, message: tagMessage };
       const { user: actor } = change.caller;
       return refusingTaken(tagName, () =>
-        db.transaction(async (tx) => {
+        writeWithTag(opened, tag, change, async (tx) => {
           const owned = await reopenRepository(tx, opened);
           const release = await insertRelease(tx, {
             ...fields,
@@ -121,20 +128,20 @@ export function createReleases({ db, emit, access, tags }: ReleasesDeps) {
     ): Promise<ReleaseDetails> {
       const seen = await getRelease(db, opened, { id });
       const planned = { ...seen, ...toChanges(edit) };
-      if (needsTag(seen, planned)) {
+      const tag = needsTag(seen, planned) ? { ...planned, message: "" } : undefined;
+      if (tag !== undefined) {
         const other = await findRelease(db, opened.repository.id, { tagName: planned.tagName });
         if (other !== undefined && other.id !== seen.id) throw releaseExists(planned.tagName);
-        await ensureTag(opened, planned, "", change);
       }
       const { user: actor } = change.caller;
       return refusingTaken(planned.tagName, () =>
-        db.transaction(async (tx) => {
+        writeWithTag(opened, tag, change, async (tx) => {
           const owned = await reopenRepository(tx, opened);
           const before = await getRelease(tx, owned, { id });
           const next = { ...before, ...toChanges(edit) };
           // Another request has changed what this one has made a tag for.
           if (needsTag(before, next) && next.tagName !== planned.tagName) throw changedMeanwhile();
-          if (needsTag(before, next) && !needsTag(seen, planned)) throw changedMeanwhile();
+          if (needsTag(before, next) && tag === undefined) throw changedMeanwhile();
           const release = orNotFound(await updateRelease(tx, before, toChanges(edit)));
           const details = await loadRelease(tx, await reopenRepository(tx, opened), release);
           const action = toAction(before, release);
@@ -157,14 +164,36 @@ export function createReleases({ db, emit, access, tags }: ReleasesDeps) {
     },
   };
 
+  /** Runs the transaction of a release when its tag is there. Without a tag it just runs. */
+  async function writeWithTag<T>(
+    opened: GrantedRepository,
+    tag: ReleaseTag | undefined,
+    change: ReleaseChange,
+    write: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    if (tag === undefined) return db.transaction(write);
+    const { id } = opened.repository;
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      const seen = await countRecordedPushes(db, id);
+      if (await ensureTag(opened, tag, change)) continue;
+      const outcome = await db.transaction(async (tx) => {
+        // One of the pushes may have deleted the tag, and has found no release that it makes a draft.
+        if ((await countRecordedPushes(tx, id)) !== seen) return undefined;
+        return { written: await write(tx) };
+      });
+      if (outcome !== undefined) return outcome.written;
+    }
+    throw changedMeanwhile();
+  }
+
+  /** Returns whether the tag was created, which counts as a push. */
   async function ensureTag(
     opened: GrantedRepository,
-    { tagName: name, target }: Pick<ReleaseFields, "tagName" | "target">,
-    message: string,
+    { tagName: name, target, message }: ReleaseTag,
     change: ReleaseChange,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
-      await access.within(opened, change, (opening) =>
+      return await access.within(opened, change, (opening) =>
         tags.ensure(opening, change.caller.user, { name, message, target }),
       );
     } catch (error) {
