@@ -43,9 +43,9 @@ export async function* checkStores(
 /** Deletes the objects without references of a stopped home. Refuses as `checkStores` with `repair`, and a bucket too. */
 export async function collectObjects(
   input: DaemonInput,
-  options: Parameters<typeof deleteUnreferencedObjects>[1],
+  options: Omit<Parameters<typeof deleteUnreferencedObjects>[1], "clock">,
 ): Promise<DeletedObjects> {
-  const { settings, paths } = input;
+  const { settings, paths, clock } = input;
   assertEmbedded(settings.databaseUrl);
   // Another daemon may be writing to it.
   if (settings.objectsUrl !== undefined)
@@ -57,7 +57,7 @@ export async function collectObjects(
   await assertStarted(directory);
   const lock = await takeLock(directory, input);
   try {
-    return await deleteUnreferencedObjects(directory, options);
+    return await deleteUnreferencedObjects(directory, { ...options, clock });
   } finally {
     await lock.release();
   }

@@ -73,6 +73,18 @@ export function listObjectReferences(
   );
 }
 
+/** Returns how many rows name the object. */
+export async function countObjectReferences(db: Queries, sha256: string): Promise<number> {
+  const selects = objectColumns.map(
+    ({ table, hash, where }) => `SELECT 1 AS found FROM ${table} WHERE ${where} AND ${hash} = ?`,
+  );
+  const row = await db.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM (${selects.join(" UNION ALL ")}) AS named`,
+    ...objectColumns.map(() => sha256),
+  );
+  return Number(row?.count ?? 0);
+}
+
 /** Returns whether a row names the object. */
 export async function isObjectReferenced(db: Queries, sha256: string): Promise<boolean> {
   const selects = objectColumns.map(

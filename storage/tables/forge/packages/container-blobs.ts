@@ -141,6 +141,15 @@ export async function deleteUnusedContainerBlobs(
   return changes;
 }
 
+/** Returns how many blobs with the bytes of an object no manifest names. */
+export async function countUnnamedBlobs(db: Queries, sha256: string): Promise<number> {
+  const row = await db.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM forge_container_blobs WHERE sha256 = ? AND NOT ${NAMED}`,
+    sha256,
+  );
+  return Number(row?.count ?? 0);
+}
+
 /** Begins an upload. */
 export function insertContainerUpload(
   tx: Transaction,

@@ -232,6 +232,49 @@ test("reports files of no upload and uploads without a file, and repair removes 
   expect(JSON.parse((await check(...ofUploads)).out)).toEqual([]);
 });
 
+test("gc deletes the blobs of container images that no manifest names, and no others", async () => {
+  withRows((connection) => {
+    const owner = connection.prepare("SELECT id FROM forge_users").pluck().get();
+    const addBlob = (image: string, content: string) =>
+      connection
+        .prepare(
+          `INSERT INTO forge_container_blobs (owner_id, image, digest, sha256, size, created_at, used_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(owner, image, `sha256:${content}`, sha256(content), content.length, 0, Date.now());
+    for (const content of ["named", "unnamed", "shared"]) addBlob("image", content);
+    // Of two images, one of which has a manifest that names it.
+    addBlob("other", "shared");
+    connection.exec(`
+      INSERT INTO forge_packages (owner_id, type, name, lower_name, revision, created_at, updated_at)
+        VALUES (${owner}, 'container', 'image', 'image', 0, 0, 0);
+      INSERT INTO forge_container_manifests (package_id, digest, media_type, artifact_type, size, content, annotations, summary, created_at)
+        SELECT id, 'sha256:m', '', '', 1, '{}', '{}', '{}', 0 FROM forge_packages;
+      INSERT INTO forge_container_references (manifest_id, digest) SELECT id, 'sha256:named' FROM forge_container_manifests;
+      INSERT INTO forge_container_references (manifest_id, digest) SELECT id, 'sha256:shared' FROM forge_container_manifests;`);
+  });
+  for (const content of ["named", "unnamed", "shared"])
+    await put(pathOf("packages", sha256(content)), content);
+  const gc = (...words: readonly string[]) =>
+    runCli(["daemon", "gc", ...words, "--json"], {
+      home: home.path,
+      env: { CROFT_KEY_SOURCE: "file" },
+    });
+  expect((await gc("--dry-run")).json()).toMatchObject({ gc: { objects: 1, bytes: 7 } });
+  expect((await gc()).json()).toEqual({ objects: 1, bytes: 7 });
+  expect((await gc()).json()).toEqual({ objects: 0, bytes: 0 });
+  const rows: unknown[] = [];
+  withRows((connection) => {
+    const left = "SELECT image, digest FROM forge_container_blobs ORDER BY image, digest";
+    rows.push(...connection.prepare(left).raw().all());
+  });
+  expect(rows).toEqual([
+    ["image", "sha256:named"],
+    ["image", "sha256:shared"],
+  ]);
+  expect((await check()).json()).toEqual([]);
+});
+
 test("gc deletes objects without references at once, but not while a daemon serves the home", async () => {
   addDocument("kept");
   for (const content of ["kept", "deleted"])
