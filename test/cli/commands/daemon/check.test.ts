@@ -234,7 +234,7 @@ test("reports files of no upload and uploads without a file, and repair removes 
 
 test("gc deletes the blobs of container images that no manifest names, and no others", async () => {
   withRows((connection) => {
-    const owner = connection.prepare("SELECT id FROM forge_users").pluck().get();
+    const owner = Number(connection.prepare("SELECT id FROM forge_users").pluck().get());
     const addBlob = (image: string, content: string) =>
       connection
         .prepare(
