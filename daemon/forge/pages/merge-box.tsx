@@ -185,6 +185,11 @@ function judgeChecks(
   };
 }
 
+/** Whether a check is running, or a required one has not succeeded yet. */
+export const awaitsChecks = ({ checks, base }: Pick<LoadedMergeBox, "checks" | "base">): boolean =>
+  checks.some(({ status }) => status === "pending") ||
+  (base !== undefined && judgeChecks(checks, base).lacking.length > 0);
+
 /** Returns the latest verdict of each official reviewer that still counts. */
 function lastVerdicts(reviews: readonly WireReview[]): readonly WireReview[] {
   const counted = reviews.filter(

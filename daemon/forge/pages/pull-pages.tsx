@@ -1,4 +1,3 @@
-import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
 import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
 import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
@@ -16,7 +15,9 @@ import {
   type ForgePageRoute,
   toSignIn,
 } from "./forge-page.ts";
+import { toFollowed } from "./log-view.tsx";
 import { type Check, loadMergeBox, MergeBox, RevertForm } from "./merge-box.tsx";
+import { loadChecks, sendPullState, toFollowedChecks } from "./pull-checks.ts";
 import { loadPull, PullHead, type PullParams, toPullPath } from "./pull-head.tsx";
 import { mayChangeCode } from "./repository-head.tsx";
 import { IssueText } from "./issue-page.tsx";
@@ -36,6 +37,7 @@ import { CommentForm, type LoadedTimeline, loadTimeline, Timeline } from "./time
 export function pullPages(): ForgePageRoute[] {
   return [
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
+    get("/:owner/:repo/pulls/:index/state", sendPullState),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
     post("/:owner/:repo/pulls/:index/cancel_auto_merge", cancelMerge),
@@ -49,7 +51,7 @@ export function pullPages(): ForgePageRoute[] {
 
 /** Shows the conversation of a pull request, with the result of a form. */
 export async function showPull(context: ForgePageContext, params: PullParams, shown?: ShownForm) {
-  const { call, request, session } = context;
+  const { request, session } = context;
   const { pull, repository } = await loadPull(context, params);
   const work = await loadIssueWork(context, params, repository, shown);
   const boxes = await loadIssueBoxes(work, params);
@@ -58,12 +60,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
     isImported: work.issue.original_author !== "",
   });
   const reviews = await loadReviews(context, params, timeline);
-  const { owner, repo } = params;
-  const { body: combined } = await call(statusEndpoints.getCombinedStatus, {
-    params: { owner, repo, ref: pull.head.sha },
-    query: { limit: "50" },
-  });
-  const checks = combined.statuses ?? [];
+  const checks = await loadChecks(context, params, pull);
   const box =
     session &&
     (await loadMergeBox(context, pull, {
@@ -73,6 +70,8 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
       reviews: [...reviews.values()].map(({ review }) => review).slice(0, REVIEWS_JUDGED),
     }));
   const home = toPullPath(params, pull);
+  // The answer to a form is not loaded again: that would send the form again.
+  const followed = shown === undefined ? toFollowedChecks({ pull, checks }, box, home) : undefined;
   const isOpen = pull.state === "open";
   const mayPush = mayChangeCode(repository);
   const forms = session && {
@@ -95,7 +94,7 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
           originalAuthor={work.issue.original_author}
         />
         <PullFacts pull={pull} checks={checks} />
-        <div className="beside">
+        <div className="beside" {...toFollowed(followed)}>
           <div>
             {await IssueText(work, params)}
             <Timeline

@@ -1,4 +1,7 @@
-/** Runs: the rows of a log as they arrive, and a page that loads again when a state has changed. */
+/**
+ * Runs and pull requests: the rows of a log as they arrive, and a page that loads again when a state has changed, unless a person is
+ * filling in one of its forms.
+ */
 export const FOLLOW = String.raw`
 const EVERY_MS = 2000;
 const FAILURES_MAX = 30;
@@ -30,6 +33,10 @@ const addRow = (row) => {
   pre.append((pre.textContent === "" ? "" : "\n") + row);
 };
 
+const isFillingIn = () =>
+  document.activeElement?.closest("main form") != null ||
+  [...document.querySelectorAll("main input[type=file]")].some(({ files }) => files.length > 0);
+
 const look = async () => {
   const answer = await fetch(followed.dataset.follow + "?from=" + next, { credentials: "same-origin" });
   if (!answer.ok) throw new Error("status " + answer.status);
@@ -39,7 +46,7 @@ const look = async () => {
   next = following;
   if (isAtEnd && rows.length > 0) scrollTo(0, document.documentElement.scrollHeight);
   // The page of another state has other buttons, artifacts and a summary.
-  if (state !== followed.dataset.state && rows.length === 0) location.reload();
+  if (state !== followed.dataset.state && rows.length === 0 && !isFillingIn()) location.reload();
 };
 const follow = async () => {
   try {
