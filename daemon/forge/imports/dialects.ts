@@ -114,7 +114,7 @@ const end = z.object({
   label: text(255),
   ref: text(255),
   sha: commit,
-  repo: z.object({ id: z.number() }).nullish(),
+  repo: z.object({ id: z.number(), clone_url: z.string().nullish() }).nullish(),
 });
 const pull = issue.extend({
   base: end,
@@ -125,14 +125,24 @@ const pull = issue.extend({
 
 function toPull(found: z.output<typeof pull>): SourceIssue {
   const { base, head, merge_commit_sha: merge } = found;
+  const isOwnHead = head.repo != null && head.repo.id === base.repo?.id;
   return toIssue(found, {
     baseBranch: base.ref,
     baseCommit: base.sha,
     headBranch: toHeadBranch(head),
-    isOwnHead: head.repo != null && head.repo.id === base.repo?.id,
+    isOwnHead,
+    forkAddress: isOwnHead ? undefined : toAddress(head.repo?.clone_url),
     mergedAt: found.merged_at,
     mergeCommit: found.merged_at !== undefined && isCommit(merge) ? merge : undefined,
   });
+}
+
+const ADDRESS_MAX = 2_048;
+
+function toAddress(url: string | null | undefined): string | undefined {
+  if (url == null || url.length > ADDRESS_MAX || !isWebUrl(url)) return undefined;
+  const { username, password } = new URL(url);
+  return username === "" && password === "" ? url : undefined;
 }
 
 /** In Gitea's answers, the label keeps the name of a branch that was deleted, and `ref` is that of the pull request. */

@@ -24,6 +24,7 @@ import type { createReleaseImport } from "./import-releases.ts";
 import {
   type createPullPreparation,
   type ImportTarget,
+  type PreparedIssue,
   writeComments,
   writeIssues,
   writeLabels,
@@ -70,7 +71,7 @@ const TIMEOUT_MS = 24 * 3_600_000;
 interface OpenImport {
   readonly target: ImportTarget;
   readonly source: ImportSource;
-  readonly importLargeFiles: ReturnType<ImportJobDeps["openLargeFiles"]>;
+  readonly largeFiles: ReturnType<ImportJobDeps["openLargeFiles"]>;
   readonly share: ImportShare;
   readonly signal: AbortSignal;
 }
@@ -143,9 +144,9 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
         : seals.openOfImport(repositoryId, sealedCredentials);
     const opened = { ...begun, credentials };
     const source = openSource(opened, deps, share.countPage);
-    const importLargeFiles = deps.openLargeFiles(repository, opened, share);
+    const largeFiles = deps.openLargeFiles(repository, opened, share);
     const target = { repository, actor };
-    const open: OpenImport = { target, source, importLargeFiles, share, signal };
+    const open: OpenImport = { target, source, largeFiles, share, signal };
     let current = begun;
     for (let pages = 0; current.progress.part !== ""; pages += 1) {
       if (pages > 0 && share.isOver()) return goOnLater(current);
@@ -166,15 +167,16 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     const { progress, repositoryId } = current;
     const part = importParts.find((each) => each === progress.part) ?? "labels";
     const { page, write } = await prepare(part, current, open);
-    open.share.endPage();
+    const forkFiles = open.share.endPage();
     return db.transaction(async (tx) => {
       const written = await write(tx);
+      const following = toNext(current, part, {
+        ...page,
+        imported: written.imported,
+        skipped: written.skipped + page.malformed,
+      });
       const next = {
-        ...toNext(current, part, {
-          ...page,
-          imported: written.imported,
-          skipped: written.skipped + page.malformed,
-        }),
+        ...countForkFiles(following, forkFiles),
         ...open.share.counted(),
         pauses: 0,
       };
@@ -190,11 +192,11 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
   /** Reads a page and does what takes long, before the transaction. */
   async function prepare(
     part: ImportPart,
-    { address, progress: { page } }: ForgeImport,
-    { target, source, importLargeFiles, share, signal }: OpenImport,
+    { address, parts, progress: { page } }: ForgeImport,
+    { target, source, largeFiles, share, signal }: OpenImport,
   ) {
     if (part === "large_files") {
-      const { written, ...rest } = await importLargeFiles(page, signal);
+      const { written, ...rest } = await largeFiles.importBatch(page, signal);
       return { page: { ...rest, malformed: 0 }, write: async (): Promise<Written> => written };
     }
     if (part === "reviews") return prepareReviews(page, target, source, signal);
@@ -219,6 +221,9 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     }
     const read = await source.read(part, page, signal);
     const prepared = await deps.preparePulls(target.repository, read.items, signal);
+    if (parts.includes("large_files"))
+      for (const [fork, heads] of groupByFork(prepared))
+        await largeFiles.importOfFork({ address: fork, heads }, signal);
     return { page: read, write: (tx: Transaction) => writeIssues(tx, target, prepared) };
   }
 
@@ -308,6 +313,28 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     if (!isFinal) throw error;
     log.warn({ err: error, repository_id: repositoryId }, "failed to import a repository");
   }
+}
+
+/** Returns the heads of pull requests by the addresses of their forks. */
+function groupByFork(prepared: readonly PreparedIssue[]): ReadonlyMap<string, readonly string[]> {
+  const heads = new Map<string, string[]>();
+  for (const { issue, commits } of prepared) {
+    const address = issue.pull?.forkAddress;
+    if (address === undefined || commits === undefined) continue;
+    heads.set(address, [...(heads.get(address) ?? []), commits.headCommit]);
+  }
+  return heads;
+}
+
+/** The part of large files, which asked the source itself for them, has counted the files of forks as left out. */
+function countForkFiles(progress: ImportProgress, count: number): ImportProgress {
+  if (count === 0) return progress;
+  const { imported, skipped } = progress;
+  return {
+    ...progress,
+    imported: { ...imported, large_files: (imported["large_files"] ?? 0) + count },
+    skipped: { ...skipped, large_files: Math.max(0, (skipped["large_files"] ?? 0) - count) },
+  };
 }
 
 /** Returns the progress after a page. */

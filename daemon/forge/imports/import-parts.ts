@@ -27,6 +27,7 @@ export function newProgress(parts: readonly ImportPart[]): ImportProgress {
     fileBytes: 0,
     pageBytes: 0,
     leftOut: [],
+    forkFiles: 0,
     pauses: 0,
     allPauses: 0,
   };

@@ -21,9 +21,9 @@ export function createImportShare({
   readonly clock: () => number;
   /** Maximum bytes of the files of an import, and of its pages. */
   readonly bytesMax: number;
-  readonly progress: Pick<ImportProgress, "fileBytes" | "pageBytes" | "leftOut">;
+  readonly progress: Pick<ImportProgress, "fileBytes" | "pageBytes" | "leftOut" | "forkFiles">;
 }) {
-  let { fileBytes, pageBytes } = progress;
+  let { fileBytes, pageBytes, forkFiles } = progress;
   const leftOut = new Set(progress.leftOut);
   let until = clock() + SLICE_MS;
   const isOver = () => clock() >= until;
@@ -50,9 +50,18 @@ export function createImportShare({
     /** Records that a file of the page is left out. Later attempts at the page do not fetch it again. */
     leaveOut: (name: string) => void leftOut.add(name),
     isLeftOut: (name: string) => leftOut.has(name),
-    /** Forgets the files that were left out: the page is done. */
-    endPage: () => leftOut.clear(),
+    /** Counts a file of Git LFS that a fork had and the source had not. */
+    countForkFile(): void {
+      forkFiles += 1;
+    },
+    /** Forgets the files of the page, which is done. Returns how many of them forks had. */
+    endPage(): number {
+      const ofForks = forkFiles;
+      forkFiles = 0;
+      leftOut.clear();
+      return ofForks;
+    },
     /** What the next attempt begins with. */
-    counted: () => ({ fileBytes, pageBytes, leftOut: [...leftOut] }),
+    counted: () => ({ fileBytes, pageBytes, forkFiles, leftOut: [...leftOut] }),
   };
 }

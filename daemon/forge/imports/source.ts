@@ -52,6 +52,8 @@ export interface SourcePull {
   readonly headBranch: string;
   /** Whether the head is a branch of the same repository. */
   readonly isOwnHead: boolean;
+  /** Of the fork with the head, without credentials; undefined when there is none, or it was deleted. */
+  readonly forkAddress: string | undefined;
   readonly mergedAt: number | undefined;
   readonly mergeCommit: string | undefined;
 }

@@ -4,6 +4,7 @@ import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 
 // What an import keeps of a repository beside its issues, and of pull requests whose branches are gone.
+const TYPE = "application/vnd.git-lfs+json";
 let there: TestDaemon;
 let here: TestDaemon;
 const far = createForgePeople(() => there);
@@ -135,6 +136,48 @@ test("an open pull request from a fork can be merged here", async () => {
   await whenMergeable(() => get(copy, "/pulls/1"));
   const merged = await near.by("mira", "POST", `/repos/${copy}/pulls/1/merge`, { Do: "merge" });
   expect(merged.status, merged.text).toBe(200);
+});
+
+test("a pull request from a fork brings the files of Git LFS that only the fork has", async () => {
+  const path = await newSource();
+  const fork = `nora/${path.split("/")[1]}`;
+  await call("nora", "POST", `/repos/${path}/forks`, {});
+  const open = async (bytes: string, isUploaded: boolean) => {
+    const oid = createHash("sha256").update(bytes).digest("hex");
+    const size = bytes.length;
+    if (isUploaded)
+      await there.request(`/${fork}.git/info/lfs/objects/${oid}/${size}`, {
+        method: "PUT",
+        basic: `nora:${far.tokenOf("nora")}`,
+        headers: { "content-type": "application/octet-stream" },
+        body: bytes,
+      });
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`;
+    await call("nora", "POST", `/repos/${fork}/contents/${bytes}.bin`, {
+      content: btoa(pointer),
+      new_branch: bytes,
+      message: `Add ${bytes}`,
+    });
+    const pull = { head: `nora:${bytes}`, base: "main", title: bytes };
+    await call("nora", "POST", `/repos/${path}/pulls`, pull);
+    return { oid, size };
+  };
+  const objects = [await open("theirs", true), await open("nowhere", false)];
+  const copy = await importAll(path, { lfs: true });
+  const batch = await here.request(`/${copy}.git/info/lfs/objects/batch`, {
+    method: "POST",
+    basic: `mira:${near.tokenOf("mira")}`,
+    headers: { accept: TYPE, "content-type": TYPE },
+    body: JSON.stringify({ operation: "download", objects }),
+  });
+  expect(batch.json.objects).toMatchObject([
+    { ...objects[0], actions: { download: {} } },
+    { ...objects[1], error: { code: 404 } },
+  ]);
+  const { parts } = await get(copy, "/import");
+  expect(parts[0]).toMatchObject({ name: "large_files", imported: 1, skipped: 1, total: 2 });
+  // Without the flag, an import brings none.
+  expect((await get(await importAll(path), "/import")).parts[0].name).toBe("labels");
 });
 
 test("a site administrator's import finds the authors of releases", async () => {

@@ -24,6 +24,8 @@ const progressSchema = z.object({
   pageBytes: z.number().default(0),
   /** Files of the page that do not fit, so that another attempt at it does not fetch them again. */
   leftOut: z.array(z.string()).readonly().default([]),
+  /** Files of Git LFS that the page has brought from forks. */
+  forkFiles: z.number().default(0),
   /** How often the import has waited for the source or for its turn: since the last page, and in all. */
   pauses: z.number().default(0),
   allPauses: z.number().default(0),

@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { createImportJob } from "../../../../../daemon/forge/imports/import-job.ts";
 import { newProgress } from "../../../../../daemon/forge/imports/import-parts.ts";
 import { createLargeFileImport } from "../../../../../daemon/forge/imports/import-large-files.ts";
+import { createImportShare } from "../../../../../daemon/forge/imports/import-share.ts";
 import { createLargeFileBatches } from "../../../../../daemon/forge/imports/large-file-batch.ts";
 import { createReleaseImport } from "../../../../../daemon/forge/imports/import-releases.ts";
 import { SourceAway } from "../../../../../daemon/forge/imports/source.ts";
@@ -246,6 +247,50 @@ test("a file of Git LFS that takes longer than a place is held and is left out i
     state: "done",
     progress: { imported: { large_files: 1 }, skipped: { large_files: 2 }, leftOut: [] },
   });
+});
+
+test("a fork on another server gets no credentials, and one that refuses or is away has no files", async () => {
+  const repository = await db.transaction(async (tx) => {
+    const mira = await insertUser(tx, newUserRow("mira"));
+    return insertRepository(tx, newRepositoryRow(mira, "forked"));
+  });
+  const asked: unknown[] = [];
+  let status = 403;
+  const request: GuardedRequest = async ({ url, headers }) => {
+    asked.push([url.replace("/info/lfs/objects/batch", ""), headers["authorization"] ?? ""]);
+    if (status === 0) return { kind: "failed", reason: "the connection was refused" };
+    return { kind: "answered", status, headers: {}, body: Buffer.from("{}"), isCut: false };
+  };
+  const progress = newProgress(["large_files", "pulls"]);
+  const share = createImportShare({ clock: () => now, bytesMax: 1_000, progress });
+  const openFiles = createLargeFileImport({
+    db,
+    git: {} as Git,
+    runInFolder: (async () => [{ oid: "a".repeat(64), size: 3 }]) as never,
+    askBatch: createLargeFileBatches({ request, clock: () => now }),
+    fetchFile: notUsed,
+    uploadBytesMax: 1_000,
+    largeFileBytesMax: 0,
+  });
+  const credentials = { username: "mira", password: "secret", token: "" };
+  const { importOfFork } = openFiles(repository, { address: ADDRESS, credentials }, share);
+  const { origin } = new URL(ADDRESS);
+  for (const each of [403, 500, 0]) {
+    status = each;
+    await importOfFork({ address: "https://elsewhere.example/o/notes.git", heads: [] }, signal);
+    await importOfFork({ address: `${origin}/otto/notes.git`, heads: [] }, signal);
+  }
+  const own = `Basic ${btoa("mira:secret")}`;
+  expect(asked.slice(0, 2)).toEqual([
+    ["https://elsewhere.example/o/notes.git", ""],
+    [`${origin}/otto/notes.git`, own],
+  ]);
+  expect(asked.length).toBe(6);
+  expect(share.counted().forkFiles).toBe(0);
+  status = 429;
+  await expect(
+    importOfFork({ address: `${origin}/otto/notes.git`, heads: [] }, signal),
+  ).rejects.toThrow("limits requests");
 });
 
 test("the pages of an import have a maximum of bytes in all, over all attempts", async () => {
