@@ -20,7 +20,7 @@ export async function openRepositories(deps: ServiceDeps) {
     searchPath,
     onLost: (reason) => log.warn({ err: reason }, "lost the process that runs git"),
   });
-  const git = createGit({ searchPath, launcher });
+  const git = createGit({ searchPath, launcher: input.gitLauncher ?? launcher });
   const files = await openRepositoryFiles({ git, root: directory });
   const isAlone = db.dialect === "sqlite";
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });

@@ -1,5 +1,6 @@
 // daemon/home: work on a home as a whole, served or not: its lock, administrators, upkeep, check, backups and their restore.
 // Start here: the input of every start. The composition root opens the stores; this room gets what they are made of.
+import type { GitLauncher } from "../../storage/git/git.ts";
 import type { ScriptProgram } from "../jobs/process-pool.ts";
 import type { SettingPaths } from "../settings/paths.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -37,6 +38,8 @@ export interface DaemonInput {
   readonly checkReplies?: boolean;
   /** For tests: hears of every answer of an operation. */
   readonly onAnswer?: (operation: string, status: number) => void;
+  /** For tests: starts git for all daemons of one process, one after the other. */
+  readonly gitLauncher?: GitLauncher;
   /** For tests: a cheap cost of the hashes of passwords. */
   readonly passwordCost?: HashCost;
 }

@@ -42,8 +42,7 @@ async function readBeginning(
   { directory, signal, timeoutMs }: ReadOptions & { readonly timeoutMs: number },
 ): Promise<{ readonly output: string; readonly isWhole: boolean }> {
   signal?.throwIfAborted();
-  const child = git.start(args, { directory });
-  child.stdin.end();
+  const child = git.launch(args, { directory, input: "" });
   let isWhole = true;
   const stop = () => {
     isWhole = false;

@@ -1,3 +1,4 @@
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import {
   type MessagingProcess,
@@ -5,24 +6,41 @@ import {
   ProcessStartError,
   startScript,
 } from "../start-process.ts";
-import { GitError, type GitErrorCode, type GitLauncher, type GitRunOptions } from "./git.ts";
-
-type SentOptions = Omit<GitRunOptions, "signal">;
+import {
+  type GitEnd,
+  GitError,
+  type GitErrorCode,
+  type GitLauncher,
+  type GitLaunchOptions,
+  type GitProcess,
+} from "./git.ts";
 
 /** Message to the process. */
 export type LauncherRequest =
   | {
-      readonly kind: "run";
+      readonly kind: "start";
       readonly id: number;
       readonly args: readonly string[];
-      readonly options: SentOptions;
+      readonly options: GitLaunchOptions;
     }
+  /** Input of a git whose input was not whole at its start; without bytes, its end. */
+  | { readonly kind: "input"; readonly id: number; readonly bytes?: Uint8Array }
+  /** This many bytes of the output were read. */
+  | { readonly kind: "read"; readonly id: number; readonly bytes: number }
+  /** Nobody reads the rest of the output. */
+  | { readonly kind: "discard"; readonly id: number }
   | { readonly kind: "stop"; readonly id: number };
 
-/** Message from the process: it is ready for runs, or one has ended. */
+/** Message from the process: it is ready, a git has written something or has ended, or it could not start one. */
 export type LauncherAnswer =
   | { readonly kind: "ready" }
-  | { readonly kind: "output"; readonly id: number; readonly output: Uint8Array }
+  | { readonly kind: "output"; readonly id: number; readonly bytes: Uint8Array }
+  | {
+      readonly kind: "ended";
+      readonly id: number;
+      readonly exitCode: number | undefined;
+      readonly stderr: string;
+    }
   | {
       readonly kind: "failed";
       readonly id: number;
@@ -31,6 +49,9 @@ export type LauncherAnswer =
       readonly message: string;
     };
 
+/** The process sends at most this many bytes of one git's output before the daemon has read them. */
+export const UNREAD_BYTES_MAX = 1024 * 1024;
+
 export interface GitLauncherOptions {
   /** The program that runs a script as Node would, with the arguments before the script's path. */
   readonly program: readonly [file: string, ...args: string[]];
@@ -38,24 +59,32 @@ export interface GitLauncherOptions {
   readonly searchPath: string;
   /** Is told why there is no process where there should be one; git is run without it. */
   readonly onLost: (reason: unknown) => void;
+  /** The process starts when this many runs have followed each other; 10 when absent. */
+  readonly runsBeforeStart?: number;
 }
 
-/** The process takes 45 MiB: it starts when this many runs have followed each other, and ends without one. */
+/** The process takes 45 MiB: it starts when runs follow each other, and ends without one. */
 const RUNS_BEFORE_START = 10;
 const IDLE_MS = 60_000;
-/** The daemon itself runs git where more may be read or written. */
-const BYTES_MAX = 64 * 1024 * 1024;
 
 interface Running extends OwnedProcess<MessagingProcess> {
-  readonly runs: Map<number, PromiseWithResolvers<Buffer>>;
-  /** Resolves when the process has ended and each of its runs has its result. */
+  readonly runs: Map<number, LaunchedGit>;
+  /** Resolves when the process has ended and each of its runs has its end. */
   readonly gone: Promise<void>;
   isReady: boolean;
 }
 
+/** A git that the process has started, and what the process tells of it. */
+interface LaunchedGit extends GitProcess {
+  /** Whether its whole input was given at its start, so that it ends by itself. */
+  readonly isFed: boolean;
+  take(bytes: Uint8Array): void;
+  end(end: GitEnd): void;
+}
+
 /**
- * Runs git in a small process beside the daemon. The system lets a process wait until a program that it starts has begun:
- * on a busy machine each run held the event loop for 37 ms (p99; 204 at most), here for 9, and it takes 0.4 ms of the
+ * Starts git from a small process beside the daemon. The system lets a process wait until a program that it starts has
+ * begun: on a busy machine each run held the event loop for 37 ms (p99; 204 at most), here for 9, and it takes 0.4 ms of the
  * daemon's processor time instead of 1.3. The process starts when runs follow each other, and ends a minute after the last.
  */
 export function createGitLauncher(
@@ -96,7 +125,7 @@ export function createGitLauncher(
         end();
         options.onLost(error ?? signal ?? exitCode);
       }
-      for (const run of runs.values()) run.reject(toLost());
+      for (const run of runs.values()) run.end(toLostEnd());
     });
     const started: Running = { ...owned, runs, gone, isReady: false };
     running = started;
@@ -106,38 +135,14 @@ export function createGitLauncher(
     started.child.on("message", (message) => take(started, message as LauncherAnswer));
   };
 
-  const ask = async ({ child, runs }: Running, args: readonly string[], run: GitRunOptions) => {
-    const { signal, ...sent } = run;
-    const id = ++lastId;
-    const result = Promise.withResolvers<Buffer>();
-    runs.set(id, result);
-    child.channel?.ref();
-    const send = (request: LauncherRequest) =>
-      child.send(request, (error) => {
-        if (error !== null) result.reject(toLost(error));
-      });
-    const stop = () => send({ id, kind: "stop" });
-    signal?.addEventListener("abort", stop, { once: true });
-    try {
-      send({ id, kind: "run", args, options: sent });
-      return await result.promise;
-    } finally {
-      runs.delete(id);
-      if (runs.size === 0) child.channel?.unref();
-      signal?.removeEventListener("abort", stop);
-      // As without the process, an aborted run rejects with the reason of its signal.
-      signal?.throwIfAborted();
-    }
-  };
-
   return {
-    run(args, run) {
-      const bytes = Math.max(run.input?.length ?? 0, run.outputBytesMax ?? 0);
-      if (isClosed || bytes > BYTES_MAX) return undefined;
+    start(args, run) {
+      if (isClosed) return undefined;
       recentRuns++;
       idle.refresh();
-      if (running !== undefined) return running.isReady ? ask(running, args, run) : undefined;
-      if (recentRuns < RUNS_BEFORE_START) return undefined;
+      if (running !== undefined)
+        return running.isReady ? launch(running, ++lastId, { args, options: run }) : undefined;
+      if (recentRuns < (options.runsBeforeStart ?? RUNS_BEFORE_START)) return undefined;
       try {
         start();
       } catch (error) {
@@ -150,11 +155,74 @@ export function createGitLauncher(
     async close() {
       isClosed = true;
       clearTimeout(idle);
-      await Promise.allSettled([...(running?.runs.values() ?? [])].map(({ promise }) => promise));
+      const runs = [...(running?.runs.values() ?? [])].filter(({ isFed }) => isFed);
+      await Promise.all(runs.map(({ ended }) => ended));
       running?.child.ref();
       await end()?.gone;
     },
   };
+}
+
+/** Has the process start a git, whose streams are made of messages. */
+function launch(
+  { child, runs }: Running,
+  id: number,
+  { args, options }: { readonly args: readonly string[]; readonly options: GitLaunchOptions },
+): GitProcess {
+  const ended = Promise.withResolvers<GitEnd>();
+  const send = (request: LauncherRequest, sent: () => void = () => undefined) =>
+    child.send(request, (error) => {
+      if (error !== null) run.end(toLostEnd(error));
+      sent();
+    });
+  const tell = (request: LauncherRequest) => {
+    if (runs.has(id)) send(request);
+  };
+  const isFed = options.input !== undefined;
+  const stdin = new Writable({
+    write: (bytes: Buffer, _, written) => send({ kind: "input", id, bytes }, written),
+    final: (finished) => (isFed ? finished() : send({ kind: "input", id }, finished)),
+  });
+  let untold = 0;
+  const stdout = new Readable({
+    read() {
+      // Told in halves of what may be on its way, so that the output of most runs takes no message back.
+      if (untold < UNREAD_BYTES_MAX / 2) return;
+      tell({ kind: "read", id, bytes: untold });
+      untold = 0;
+    },
+    destroy(error, destroyed) {
+      tell({ kind: "discard", id });
+      destroyed(error);
+    },
+  });
+  // Whoever reads hears of an error as well; one that nobody reads would end the daemon.
+  for (const stream of [stdin, stdout]) stream.on("error", () => undefined);
+  const run: LaunchedGit = {
+    stdin,
+    stdout,
+    hookSocket: undefined,
+    ended: ended.promise,
+    isFed,
+    take(bytes) {
+      untold += bytes.byteLength;
+      stdout.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    },
+    end(end) {
+      if (!runs.delete(id)) return;
+      if (runs.size === 0) child.channel?.unref();
+      if (end.error === undefined) stdout.push(null);
+      else stdout.destroy(end.error);
+      stdin.destroy();
+      ended.resolve(end);
+    },
+    stop: () => tell({ kind: "stop", id }),
+  };
+  runs.set(id, run);
+  child.channel?.ref();
+  if (isFed) stdin.end();
+  send({ kind: "start", id, args, options });
+  return run;
 }
 
 function take(running: Running, answer: LauncherAnswer): void {
@@ -163,10 +231,16 @@ function take(running: Running, answer: LauncherAnswer): void {
     return;
   }
   const run = running.runs.get(answer.id);
-  if (answer.kind === "output") run?.resolve(Buffer.from(answer.output));
-  else if (answer.code === undefined) run?.reject(new Error(answer.message));
-  else run?.reject(new GitError(answer.code, answer.message));
+  if (answer.kind === "output") run?.take(answer.bytes);
+  else if (answer.kind === "ended") run?.end({ exitCode: answer.exitCode, stderr: answer.stderr });
+  else run?.end(toFailedEnd(new GitError(answer.code ?? "failed", answer.message)));
 }
 
-const toLost = (cause?: unknown) =>
-  new GitError("busy", "the process that runs git ended before the run did", cause);
+const toLostEnd = (cause?: unknown) =>
+  toFailedEnd(new GitError("busy", "the process that runs git ended before the run did", cause));
+
+const toFailedEnd = (error: GitError): GitEnd => ({
+  exitCode: undefined,
+  stderr: error.message,
+  error,
+});

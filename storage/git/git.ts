@@ -54,9 +54,11 @@ export interface GitProcess {
 
 /** The end of a run of git. */
 export interface GitEnd {
-  /** The exit code; undefined when a signal ended git or it never started. */
+  /** The exit code; undefined when a signal ended git, it never started, or its end is not known. */
   readonly exitCode: number | undefined;
   readonly stderr: string;
+  /** Why the launcher could not start git or lost it. Its output fails with the same error. */
+  readonly error?: GitError;
 }
 
 export interface GitRunOptions {
@@ -77,18 +79,22 @@ export interface GitRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs git in another process. */
+export type GitLaunchOptions = Pick<GitRunOptions, "directory" | "env" | "config"> & {
+  /** The whole input. Without it the caller writes the input, and ends it. */
+  readonly input?: string | Uint8Array;
+};
+
+/** Starts git from another process. */
 export interface GitLauncher {
-  /**
-   * Runs git as `Git.run` does; undefined when the caller must run it, because there is no such process or the run may be
-   * too large for it.
-   */
-  run(args: readonly string[], options: GitRunOptions): Promise<Buffer> | undefined;
+  /** Undefined when the caller must start git itself, because there is no such process. */
+  start(args: readonly string[], options: GitLaunchOptions): GitProcess | undefined;
 }
 
 export type Git = ReturnType<typeof createGit>;
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+/** Where more may be read or written, the launcher would copy it twice for no gain. */
+const LAUNCHED_BYTES_MAX = 64 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const STDERR_BYTES_MAX = 4096;
 const TERMINATE_AFTER_MS = 3_000;
@@ -154,10 +160,7 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "receive.denyNonFastForwards": "false",
 };
 
-/**
- * Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon.
- * The launcher runs what it takes.
- */
+/** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
 export function createGit({
   searchPath,
   launcher,
@@ -186,15 +189,32 @@ export function createGit({
     return toProcess(child);
   };
 
+  const launch = (
+    args: readonly string[],
+    options: GitLaunchOptions,
+    isSmall = true,
+  ): GitProcess => {
+    const launched = isSmall ? launcher?.start(args, options) : undefined;
+    if (launched !== undefined) return launched;
+    const child = start(args, options);
+    if (options.input !== undefined) child.stdin.end(options.input);
+    return child;
+  };
+
   return {
-    /** Starts a git command for streaming. @throws GitError `busy`, `moved`, `failed` */
+    /** Starts a git command that may read and write much. @throws GitError `busy`, `moved`, `failed` */
     start,
+    /**
+     * Starts a git command that reads and writes little, by the launcher where there is one: then a failure to start is one of
+     * the output. @throws GitError `busy`, `moved`, `failed`
+     */
+    launch: (args: readonly string[], options: GitLaunchOptions) => launch(args, options),
     /** Runs a git command to its end and returns its output. @throws GitError */
     async run(args: readonly string[], options: GitRunOptions): Promise<Buffer> {
       options.signal?.throwIfAborted();
-      const launched = launcher?.run(args, options);
-      if (launched !== undefined) return launched;
-      const child = start(args, options);
+      const { directory, env = {}, config = {}, input = "" } = options;
+      const bytes = Math.max(input.length, options.outputBytesMax ?? 0);
+      const child = launch(args, { directory, env, config, input }, bytes <= LAUNCHED_BYTES_MAX);
       options.signal?.addEventListener("abort", child.stop, { once: true });
       const limit = options.outputBytesMax ?? OUTPUT_BYTES_MAX;
       let excess: string | undefined;
@@ -212,11 +232,11 @@ export function createGit({
           child.stop();
         }
       });
-      child.stdin.end(options.input);
-      const { exitCode, stderr } = await child.ended;
+      const { exitCode, stderr, error } = await child.ended;
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", child.stop);
       options.signal?.throwIfAborted();
+      if (error !== undefined) throw error;
       const command = `git ${args[0] ?? ""}`;
       if (excess !== undefined) throw new GitError("too_long", `${command}: too much ${excess}`);
       if (exitCode === undefined && stderr.includes("ENOENT"))

@@ -50,7 +50,7 @@ export function openObjectSession(
 
   const start = () => {
     signal?.throwIfAborted();
-    const child = git.start(["cat-file", "--batch-command", "-z"], { directory });
+    const child = git.launch(["cat-file", "--batch-command", "-z"], { directory });
     signal?.addEventListener("abort", child.stop, { once: true });
     timer = setTimeout(() => {
       isLate = true;

@@ -92,7 +92,8 @@ async function readUpTo(
 ): Promise<ObjectBeginning[]> {
   if (ids.length === 0) return [];
   signal?.throwIfAborted();
-  const child = git.start(["cat-file", "--batch"], { directory, env });
+  const input = ids.map((id) => `${id}\n`).join("");
+  const child = git.launch(["cat-file", "--batch"], { directory, env, input });
   signal?.addEventListener("abort", child.stop, { once: true });
   let isLate = false;
   const timer = setTimeout(() => {
@@ -100,7 +101,6 @@ async function readUpTo(
     child.stop();
   }, TIMEOUT_MS);
   const parser = createObjectParser(bytesMax);
-  child.stdin.end(ids.map((id) => `${id}\n`).join(""));
   let isRead = false;
   try {
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) parser.add(chunk);

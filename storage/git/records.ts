@@ -22,14 +22,14 @@ export async function* readRecords(
 ): AsyncGenerator<string, void, undefined> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const child = git.start(args, options);
+  const { directory, env = {}, config = {}, input = "" } = options;
+  const child = git.launch(args, { directory, env, config, input });
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     child.stop();
   }, options.timeoutMs ?? TIMEOUT_MS);
   signal?.addEventListener("abort", child.stop, { once: true });
-  child.stdin.end(options.input);
   const { cutAt } = options;
   const bytesMax = cutAt ?? RECORD_BYTES_MAX;
   let rest: Buffer = Buffer.alloc(0);

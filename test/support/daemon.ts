@@ -7,6 +7,7 @@ import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
 import type { DaemonInput } from "../../daemon/home/daemon-input.ts";
 import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
+import { createGitLauncher } from "../../storage/git/git-launcher.ts";
 import { recordAnswer } from "./answers.ts";
 import { watchLoop } from "./loop-watch.ts";
 import { sendRequest } from "./send-request.ts";
@@ -88,6 +89,16 @@ export interface TestAnswer {
 
 /** The tests of the hasher use the real cost, and those of the time of a refused sign-in compare the number of hashes. */
 const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+
+/** Daemons of this process share it: it lasts longer than most of them, and each would start one of its own. */
+const gitLauncher = createGitLauncher({
+  program: [process.execPath],
+  searchPath: process.env["PATH"] ?? "",
+  onLost: (reason) => {
+    throw new Error("lost the process that runs git", { cause: reason });
+  },
+  runsBeforeStart: 1,
+});
 
 const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 
@@ -256,6 +267,7 @@ export function testInput(home: string, options: TestDaemonOptions, log: LogLine
     logTo: logLines(log),
     checkReplies: true,
     onAnswer: recordAnswer,
+    gitLauncher,
     ...(options.realHashes === true ? {} : { passwordCost: CHEAP_HASHES }),
   };
 }

@@ -1,8 +1,10 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createGit, type Git, GitError } from "../../../../storage/git/git.ts";
 import { createGitLauncher } from "../../../../storage/git/git-launcher.ts";
+import { readRecords } from "../../../../storage/git/records.ts";
 
 const searchPath = process.env["PATH"] ?? "";
 /** Git runs commands of the shell only with a home. */
@@ -32,6 +34,14 @@ async function untilLaunched(git: Git): Promise<number> {
     .poll(async () => (parent = await parentOf(git)), { interval: 1 })
     .not.toBe(process.pid);
   return parent;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const outcome = (run: Promise<Buffer>) =>
@@ -83,6 +93,65 @@ test("what may be too large for the process is run by the daemon", async () => {
   const large = { ...options, outputBytesMax: 65 * 1024 * 1024 };
   const output = await opened.git.run(program("ps -o ppid= -p $PPID"), large);
   expect(Number(output)).toBe(process.pid);
+});
+
+test("a list of any length is read as it is written, whoever is slow", async () => {
+  await using opened = openLauncher();
+  await untilLaunched(opened.git);
+  const count = 300_000;
+  const numbers = program(`seq ${count} | tr '\\n' '\\0'`);
+  let last = 0;
+  for await (const record of readRecords(opened.git, numbers, options)) {
+    expect(Number(record)).toBe(++last);
+    if (last % 50_000 === 0) await setTimeout(20);
+  }
+  expect(last).toBe(count);
+});
+
+test("a reader that leaves early ends the git that the process runs", async () => {
+  await using opened = openLauncher();
+  await untilLaunched(opened.git);
+  const endless = program(`while echo $$; do :; done | tr '\\n' '\\0'`);
+  let pid = 0;
+  for await (const record of readRecords(opened.git, endless, options)) {
+    pid = Number(record);
+    break;
+  }
+  await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+test("what is written piece by piece is answered piece by piece", async () => {
+  await using opened = openLauncher();
+  await untilLaunched(opened.git);
+  const child = opened.git.launch(program("cat"), options);
+  const chunks = child.stdout[Symbol.asyncIterator]();
+  for (const word of ["one", "two"]) {
+    child.stdin.write(word);
+    expect(String((await chunks.next()).value)).toBe(word);
+  }
+  child.stdin.end();
+  expect((await chunks.next()).done).toBe(true);
+  expect(await child.ended).toEqual({ exitCode: 0, stderr: "" });
+});
+
+test("a process that is killed fails the list that is read from it", async () => {
+  await using opened = openLauncher();
+  const child = await untilLaunched(opened.git);
+  const slow = program(`printf '1\\0'; exec sleep 60`);
+  const read = async () => {
+    for await (const record of readRecords(opened.git, slow, options))
+      if (record === "1") process.kill(child, "SIGKILL");
+  };
+  await expect(read()).rejects.toMatchObject({ code: "busy" });
+});
+
+test("closing does not wait for input that nobody ends", async () => {
+  const { launcher, git } = openLauncher();
+  await untilLaunched(git);
+  const child = git.launch(program("cat"), options);
+  child.stdin.write("a");
+  await launcher.close();
+  expect(await child.ended).toMatchObject({ exitCode: undefined, error: { code: "busy" } });
 });
 
 test("a process that is killed fails its runs with a retry, and the next ones succeed", async () => {

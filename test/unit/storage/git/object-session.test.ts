@@ -40,9 +40,9 @@ test("a session finds and reads objects one after the other in one run of git", 
   let runs = 0;
   const counted = {
     ...git,
-    start: (...input: Parameters<typeof git.start>) => {
+    launch: (...input: Parameters<typeof git.launch>) => {
       runs += 1;
-      return git.start(...input);
+      return git.launch(...input);
     },
   };
   const session = openObjectSession(counted, { directory });

@@ -13,6 +13,7 @@ const git = createGit({ searchPath: process.env["PATH"] ?? "" });
 const counted = {
   run: (...input: Parameters<typeof git.run>) => ((runs += 1), git.run(...input)),
   start: git.start,
+  launch: git.launch,
 };
 let folder: string;
 let directory: string;

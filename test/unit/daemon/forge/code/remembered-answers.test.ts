@@ -27,6 +27,7 @@ let starts = 0;
 const plain = createGit({ searchPath: process.env["PATH"] ?? "" });
 const git: Git = {
   start: (...args) => ((starts += 1), plain.start(...args)),
+  launch: (...args) => ((starts += 1), plain.launch(...args)),
   run: (...args) => ((starts += 1), plain.run(...args)),
 };
 const compute = createTestCompute();

@@ -17,6 +17,10 @@ const watched: Git = {
     started.push(args[0]);
     return git.start(args, options);
   },
+  launch: (args, options) => {
+    started.push(args[0]);
+    return git.launch(args, options);
+  },
   run: (args, options) => {
     started.push(args[0]);
     return git.run(args, options);
