@@ -456,14 +456,16 @@ describe("scheduled merges", () => {
     await expect
       .poll(async () => (await by("mira", "GET", `${path}/branches/one`)).status)
       .toBe(404);
-    expect(await timelineOf(path, number)).toEqual([
-      "pull_scheduled_merge",
-      "pull_cancel_scheduled_merge",
-      "pull_scheduled_merge",
-      "pull_push",
-      "merge_pull",
-      "delete_branch",
-    ]);
+    await expect
+      .poll(() => timelineOf(path, number))
+      .toEqual([
+        "pull_scheduled_merge",
+        "pull_cancel_scheduled_merge",
+        "pull_scheduled_merge",
+        "pull_push",
+        "merge_pull",
+        "delete_branch",
+      ]);
   });
 
   test("a scheduled merge with nothing missing happens at once, and closing cancels one", async () => {
