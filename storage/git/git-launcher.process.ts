@@ -65,10 +65,13 @@ function start({ id, args, options }: LauncherRequest & { readonly kind: "start"
     run.unread += bytes.byteLength;
     if (run.unread >= UNREAD_BYTES_MAX) run.stdout.pause();
   });
-  void run.ended.then(({ exitCode, stderr }) => {
-    runs.delete(id);
-    answer({ kind: "ended", id, exitCode, stderr });
-  });
+  run.ended
+    .then(({ exitCode, stderr }) => {
+      runs.delete(id);
+      answer({ kind: "ended", id, exitCode, stderr });
+    })
+    // The daemon hears that the process has ended.
+    .catch(() => process.exit(1));
 }
 
 /** A daemon that has ended needs no answer. */
