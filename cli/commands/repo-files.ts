@@ -7,7 +7,7 @@ import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
 import { writeRaw } from "../support/raw-output.ts";
 import { repositoryArgument } from "../support/repository.ts";
-import { saveStream } from "../support/save-stream.ts";
+import { assertFree, ONE_FILE_HINT, saveWithProgress } from "../support/save-stream.ts";
 import { commandDetails } from "../tree/command.ts";
 
 const entryColumns: readonly Column<WireContents>[] = [
@@ -83,6 +83,7 @@ export const downloadRepo = commandDetails({
   flags: {
     "--zip": "make a zip file instead of a tar.gz",
     "-o, --output <file>": "the file, or - for standard output",
+    "--force": "replace an existing file",
   },
   calls: [forge.getRepository, forge.getArchive],
   output: shape({ path: "string", ref: "string" }),
@@ -95,11 +96,12 @@ export const downloadRepo = commandDetails({
     ],
   ],
   /**
-   * Downloads the files of a revision. The file appears under its name when it is complete, and replaces an existing one.
+   * Downloads the files of a revision. The file appears under its name when it is complete, and replaces another one only
+   * with `--force`. @throws CliError `conflict` when the file exists
    */
   async run(cli, { repository, ...flags }) {
     const options = { ...repository, ...flags };
-    const { owner, repo, zip, output } = options;
+    const { owner, repo, zip, output, force = false } = options;
     const format = zip ? "zip" : "tar.gz";
     const ref =
       options.ref ??
@@ -111,10 +113,13 @@ export const downloadRepo = commandDetails({
     const isPipe = output === "-";
     if (isPipe && cli.io.isOutputTerminal)
       throw usageError("the terminal would show raw bytes", "--output FILE writes a file");
+    if (!isPipe && !force) await assertFree(path, ONE_FILE_HINT);
     const params = { owner, repo, archive: `${ref}.${format}` };
     const download = await cli.client.download(forge.getArchive, { params });
     if (isPipe) return writeRaw(cli, download.stream);
-    await saveStream(cli, download.stream, { path, mayReplace: true });
+    await saveWithProgress(cli, name, download.stream, {
+      ...{ path, mayReplace: force, hint: ONE_FILE_HINT },
+    });
     await cli.output.done({ path, ref }, `Wrote ${name}.`);
   },
 });

@@ -14,7 +14,7 @@ import { type RunName, toRunName } from "../support/runs.ts";
 import type { Entry } from "../tree/entry.ts";
 import { toFileName, toPartPath } from "../support/file-names.ts";
 import { createPartFolders, toOwnerMark } from "../support/part-files.ts";
-import { saveStream } from "../support/save-stream.ts";
+import { saveWithProgress } from "../support/save-stream.ts";
 import { command, commandDetails } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
@@ -148,13 +148,17 @@ async function downloadInto(
   const sha256 = /^sha256:([0-9a-f]{64})$/.exec(artifact.digest ?? "")?.[1];
   if (!isArchive) {
     const hint = "--force replaces it";
-    await saveStream(cli, download.stream, { path, mayReplace: force, sha256, hint });
+    await saveWithProgress(cli, artifact.name, download.stream, {
+      ...{ path, mayReplace: force, sha256, hint },
+    });
     return 1;
   }
   await createPartFolders().sweep(path, cli.system);
   const archive = toPartPath(path, toOwnerMark(cli.system));
   try {
-    await saveStream(cli, download.stream, { path: archive, mayReplace: false, sha256 });
+    await saveWithProgress(cli, artifact.name, download.stream, {
+      ...{ path: archive, mayReplace: false, sha256 },
+    });
     return await extractArchive(archive, target, { overwrite: force });
   } finally {
     await rm(archive, { force: true });

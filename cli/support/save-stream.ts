@@ -79,6 +79,25 @@ export async function saveStream(
   }
 }
 
+/** As `saveStream`, and shows the progress under a name. */
+export async function saveWithProgress(
+  cli: CliContext,
+  name: string,
+  stream: Readable,
+  target: StreamTarget,
+): Promise<void> {
+  const progress = await cli.progress();
+  const transfer = progress.begin(name, target.size);
+  let outcome: "done" | "failed" = "failed";
+  try {
+    await saveStream(cli, stream, { ...target, onProgress: (bytes) => transfer.update(bytes) });
+    outcome = "done";
+  } finally {
+    transfer.end(outcome);
+    progress.finish();
+  }
+}
+
 /** @throws CliError `conflict` when there is anything at `path`, be it a link that leads nowhere */
 export async function assertFree(path: string, hint = TREE_HINT): Promise<void> {
   if ((await lstatIfThere(path)) !== undefined) throw toTaken(path, hint);

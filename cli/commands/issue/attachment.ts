@@ -9,7 +9,7 @@ import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type IssueName, issueArgument } from "../../support/repository.ts";
 import type { Entry } from "../../tree/entry.ts";
 import { toFileName } from "../../support/file-names.ts";
-import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
+import { assertFree, ONE_FILE_HINT, saveWithProgress } from "../../support/save-stream.ts";
 import { openSource } from "../vault/item/send-file.ts";
 import {
   type NamedContent,
@@ -77,7 +77,7 @@ export const entries: readonly Entry[] = [
       if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
       const { uuid } = found;
       const { stream } = await cli.client.download(forge.downloadAttachment, { params: { uuid } });
-      await saveStream(cli, stream, {
+      await saveWithProgress(cli, name, stream, {
         path,
         mayReplace: cli.flags.force,
         size: found.size,

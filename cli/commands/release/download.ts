@@ -7,7 +7,7 @@ import { shape } from "../../output/spec.ts";
 import { createFileNames } from "../../support/file-names.ts";
 import { addValue } from "../../support/issues.ts";
 import { repositoryArgument } from "../../support/repository.ts";
-import { assertFree, lstatIfThere, saveStream } from "../../support/save-stream.ts";
+import { assertFree, lstatIfThere, saveWithProgress } from "../../support/save-stream.ts";
 import { commandDetails } from "../../tree/command.ts";
 import { findRelease } from "./releases.ts";
 
@@ -77,7 +77,7 @@ export const downloadFiles = commandDetails({
       for (const { path } of downloads) await assertFree(path, EXISTS_HINT);
     if (output === undefined) await mkdir(folder, { recursive: true });
     let files = 0;
-    for (const { asset, path } of downloads) {
+    for (const { name, asset, path } of downloads) {
       if (flags.skipExisting === true && (await lstatIfThere(path)) !== undefined) continue;
       const { stream } =
         asset === undefined
@@ -86,7 +86,7 @@ export const downloadFiles = commandDetails({
             })
           : await cli.client.download(forge.downloadAttachment, { params: { uuid: asset.uuid } });
       const sha256 = asset?.digest?.slice("sha256:".length);
-      await saveStream(cli, stream, {
+      await saveWithProgress(cli, name, stream, {
         path,
         mayReplace,
         sha256,

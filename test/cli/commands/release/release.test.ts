@@ -91,7 +91,11 @@ describe("croft release", () => {
     });
     const download = (...flags: readonly string[]) =>
       croft("release", "download", "mira/kiln", ...flags);
-    expect((await download("-p", "*.txt", "-D", "out")).json()).toMatchObject({ files: 1 });
+    const fetched = await download("-p", "*.txt", "-D", "out", "--progress", "json");
+    expect([fetched.json(), fetched.err]).toMatchObject([
+      { files: 1 },
+      expect.stringContaining('"item":"a.txt"'),
+    ]);
     expect(await readFile(join(home.path, "out", "a.txt"), "utf8")).toBe("alpha 2");
     expect((await download("v1", "-D", "out")).error()).toMatchObject({ code: "conflict" });
     expect((await download("v1", "-D", "out", "--skip-existing")).json()).toMatchObject({

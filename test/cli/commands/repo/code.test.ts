@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../../../support/daemon.ts";
@@ -77,6 +77,12 @@ test("branches and tags are created, listed, renamed and deleted; commits are li
     path: archive,
     ref: "main",
   });
+  expect((await readFile(archive)).subarray(0, 2).toString()).toBe("PK");
+  await writeFile(archive, "mine");
+  const again = ["download", "mira/notes", "--zip", "--output", archive, "--progress", "json"];
+  expect((await croft(...again)).error()).toMatchObject({ code: "conflict" });
+  expect(await readFile(archive, "utf8")).toBe("mine");
+  expect((await croft(...again, "--force")).err).toContain(`"item":${JSON.stringify(archive)}`);
   expect((await readFile(archive)).subarray(0, 2).toString()).toBe("PK");
   expect((await croft("archive", "mira/notes")).code).toBe(2);
   expect((await croft("archive", "mira/notes", "--yes")).json()).toMatchObject({ archived: true });

@@ -90,8 +90,9 @@ test("artifacts are listed, downloaded, unpacked and deleted by commands", async
   expect((await croft("run", "download", run, "site", "-D", out, "--force")).code).toBe(0);
   expect(await readFile(join(out, "index.html"), "utf8")).toBe("<p>");
 
-  const note = await croft("run", "download", run, "notes.txt", "-D", out);
+  const note = await croft("run", "download", run, "notes.txt", "-D", out, "--progress", "json");
   expect(note.json()).toMatchObject({ files: 1 });
+  expect(note.err).toContain('"item":"notes.txt"');
   expect(await readFile(join(out, "notes.txt"), "utf8")).toBe("a note");
   expect((await croft("run", "download", run, "notes.txt", "-D", out)).code).not.toBe(0);
 
