@@ -159,7 +159,7 @@ async function downloadInto(
     await saveWithProgress(cli, artifact.name, download.stream, {
       ...{ path: archive, mayReplace: false, sha256 },
     });
-    return await extractArchive(archive, target, { overwrite: force });
+    return await extractArchive(cli, archive, target, { overwrite: force });
   } finally {
     await rm(archive, { force: true });
   }

@@ -1,10 +1,11 @@
-import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
+import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
+import { createPartFolders, type PartFolders } from "./part-files.ts";
+import { saveStream } from "./save-stream.ts";
 
 const ENTRIES_MAX = 100_000;
 /** Maximum total of unpacked bytes of one archive: a zip bomb of a few megabytes would fill the disk. */
@@ -14,10 +15,11 @@ const SYMBOLIC_LINK = 0o120000;
 
 /**
  * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder
- * and symbolic links are refused. Throws `file_error` for an archive that is damaged and, without `overwrite`, for a
- * file that exists; files that are already unpacked stay.
+ * and symbolic links are refused. Each file appears when it is complete; after a failure those that are unpacked stay.
+ * @throws CliError `file_error` for a damaged archive, `conflict` for a file that exists, without `overwrite`
  */
 export async function extractArchive(
+  cli: CliContext,
   archive: string,
   folder: string,
   { overwrite }: { readonly overwrite: boolean },
@@ -28,6 +30,7 @@ export async function extractArchive(
     },
   );
   try {
+    const parts = createPartFolders();
     let files = 0;
     let bytes = 0;
     for (let entry = await readEntry(zip); entry !== undefined; entry = await readEntry(zip)) {
@@ -35,7 +38,7 @@ export async function extractArchive(
       bytes += entry.uncompressedSize;
       if (files > ENTRIES_MAX || bytes > UNPACKED_BYTES_MAX)
         throw new CliError("file_error", "the archive is too large to be unpacked");
-      await extractEntry(zip, entry, folder, overwrite);
+      await extractEntry(cli, zip, entry, { folder, overwrite, parts });
     }
     return files;
   } finally {
@@ -43,11 +46,17 @@ export async function extractArchive(
   }
 }
 
+interface Extraction {
+  readonly folder: string;
+  readonly overwrite: boolean;
+  readonly parts: PartFolders;
+}
+
 async function extractEntry(
+  cli: CliContext,
   zip: ZipFile,
   entry: Entry,
-  folder: string,
-  overwrite: boolean,
+  { folder, overwrite, parts }: Extraction,
 ): Promise<void> {
   const { fileName } = entry;
   const target = join(folder, fileName);
@@ -61,14 +70,15 @@ async function extractEntry(
     }
     await mkdir(dirname(target), { recursive: true });
     const isProgram = (mode & 0o111) !== 0;
-    await pipeline(
-      await openEntry(zip, entry),
-      createWriteStream(target, {
-        flags: overwrite ? "w" : "wx",
-        mode: isProgram ? 0o777 : 0o666,
-      }),
-    );
+    await saveStream(cli, await openEntry(zip, entry), {
+      path: target,
+      mayReplace: overwrite,
+      mode: isProgram ? 0o777 : 0o666,
+      hint: "--force replaces it",
+      parts,
+    });
   } catch (error) {
+    if (error instanceof CliError) throw error;
     throw toFileError(`could not unpack ${fileName}`, error);
   }
 }
@@ -99,12 +109,6 @@ function readEntry(zip: ZipFile): Promise<Entry | undefined> {
 }
 
 function toFileError(text: string, error: unknown): CliError {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const reason =
-    code === "EEXIST"
-      ? "the file exists; --force replaces it"
-      : error instanceof Error
-        ? error.message
-        : String(error);
+  const reason = error instanceof Error ? error.message : String(error);
   return new CliError("file_error", `${text}: ${reason}`, { cause: error });
 }

@@ -1,9 +1,11 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { extractArchive } from "../../../cli/support/extract-archive.ts";
+import { createContext } from "../../../cli/context.ts";
+import { neverStopping } from "../../../cli/report.ts";
 import { zip } from "../../support/zip.ts";
-import { temporaryHome } from "./run-cli.ts";
+import { fakeSystem, temporaryHome } from "./run-cli.ts";
 
 type Entries = Parameters<typeof zip>[0];
 
@@ -14,9 +16,11 @@ async function unpack(entries: Entries) {
   const out = join(work, "out");
   await mkdir(out, { recursive: true });
   await writeFile(join(work, "beside.txt"), "mine");
+  await symlink(join(work, "beside.txt"), join(out, "alias"));
   const archive = join(home.path, "a.zip");
   await writeFile(archive, zip(entries));
-  const outcome = await extractArchive(archive, out, { overwrite: true }).catch(
+  const cli = createContext(fakeSystem({ home: home.path }), neverStopping);
+  const outcome = await extractArchive(cli, archive, out, { overwrite: true }).catch(
     (error: unknown) => error,
   );
   const files: Record<string, string> = {};
@@ -48,6 +52,7 @@ describe("attack: names of an archive that lead out of the folder", () => {
     expect(files).toEqual({
       "beside.txt": "mine",
       out: "",
+      "out/alias": "",
       "out/first.txt": "first",
       ...(entries["link"] === "file" && { "out/link": "file" }),
     });
@@ -63,5 +68,12 @@ describe("attack: names of an archive that lead out of the folder", () => {
 test("an entry that unpacks to more than it states is refused", async () => {
   const { outcome, files } = await unpack({ bomb: { content: "x".repeat(100_000), size: 5 } });
   expect(outcome).toMatchObject({ code: "file_error" });
-  expect((files["out/bomb"] ?? "").length).toBeLessThanOrEqual(5);
+  // A file that is not complete has no name.
+  expect(files).toEqual({ "beside.txt": "mine", out: "", "out/alias": "" });
+});
+
+test("a link in the folder is replaced, not followed", async () => {
+  const { outcome, files } = await unpack({ alias: "new" });
+  expect(outcome).toBe(1);
+  expect(files).toMatchObject({ "beside.txt": "mine", "out/alias": "new" });
 });
