@@ -1,6 +1,6 @@
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
+import { CliError, usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { type Page, type PageSource, wholeList } from "../../../output/pages.ts";
 import { listOf, shapeList } from "../../../output/spec.ts";
@@ -142,24 +142,28 @@ export const listTree = commandDetails({
       levels: depth,
     });
     if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
-    else await walk(found.id, "", 1).catch(explainFailure(cli, folder, found));
+    else await walk(found.id, "", [found.id]).catch(explainFailure(cli, folder, found));
     await cli.output.list(wholeList(entries), [
       { header: "path", cell: ({ path }) => path },
       { header: "size", cell: (one) => size(one.size) },
       { header: "modified", cell: (one) => time(one.modified_at) },
     ]);
 
-    async function walk(parent: string, above: string, level: number): Promise<void> {
+    /** `parents` are the ids of the folders from the first to the one that is read. */
+    async function walk(parent: string, above: string, parents: readonly string[]): Promise<void> {
       const { items, failure } = await listings.read(parent);
       // A folder that was never listed must not look empty.
       if (failure !== undefined && items.length === 0) throw failure;
       if (failure !== undefined)
         cli.io.note(`${above === "" ? folder : above}: last known items; ${failure.message}`);
       for (const item of items) {
-        const entry = toEntry(item, above, level);
+        const entry = toEntry(item, above, parents.length);
+        const { provider_item_id: id } = item;
         entries.push(entry);
-        if (item.kind === "folder" && level < depth)
-          await walk(item.provider_item_id, entry.path, level + 1);
+        if (item.kind !== "folder" || parents.length >= depth) continue;
+        if (parents.includes(id))
+          throw new CliError("unsupported", `${entry.path} contains itself`);
+        await walk(id, entry.path, [...parents, id]);
       }
     }
   },

@@ -121,24 +121,33 @@ type TrashPage = z.output<(typeof cloudTrashEndpoints.listTrash)["replies"][200]
 
 type WireTrashed = TrashPage["items"][number];
 
-/** The pages follow each other by a cursor, so a later page is reached through those before it. */
+/**
+ * The pages follow each other by a cursor, so a later page is reached through those before it. The provider decides how many
+ * items one answer has: pages of `limit` items are cut from them.
+ */
 function toPages(cli: CliContext, connectionId: string): PageSource<WireTrashed> {
   let cursor: string | undefined;
-  const read = async () => {
-    const { body } = await readTrash(cli, connectionId, cursor);
-    cursor = body.next_cursor ?? undefined;
-    const hasMore = cursor !== undefined;
-    return { items: body.items, page: null, limit: null, total: null, hasMore };
+  let isEnd = false;
+  let waiting: readonly WireTrashed[] = [];
+  const read = async (limit: number | undefined) => {
+    while (!isEnd && waiting.length < (limit ?? 1)) {
+      const { body } = await readTrash(cli, connectionId, cursor);
+      cursor = body.next_cursor ?? undefined;
+      isEnd = cursor === undefined;
+      waiting = [...waiting, ...body.items];
+    }
+    const items = waiting.slice(0, limit);
+    waiting = waiting.slice(items.length);
+    const hasMore = waiting.length > 0 || !isEnd;
+    return { items, page: null, limit: limit ?? null, total: null, hasMore };
   };
   return {
     async first({ page = 1, limit }) {
-      let at = await read();
-      for (let number = 1; number < page; number++)
-        at = at.hasMore ? await read() : { ...at, items: [] };
-      // The provider decides how many items are on a page.
-      return limit === undefined ? at : { ...at, items: at.items.slice(0, limit) };
+      let at = await read(limit);
+      for (let number = 1; number < page; number++) at = await read(limit);
+      return at;
     },
-    next: () => read(),
+    next: ({ limit }) => read(limit ?? undefined),
   };
 }
 

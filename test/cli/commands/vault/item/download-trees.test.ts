@@ -23,7 +23,7 @@ import {
   toItems,
 } from "../../../support/fake-storage.ts";
 import { inWork as inWorkOf, type InWork } from "../../../support/in-work.ts";
-import { fakeSystem, toRan } from "../../../support/run-cli.ts";
+import { fakeSystem, runCli, toRan } from "../../../support/run-cli.ts";
 
 /** Runs `vault item download …` against these items. */
 function inWork(
@@ -127,10 +127,15 @@ describe("a folder", () => {
 
   test("a folder does not continue forever when it contains itself", async () => {
     const items = [...toItems(papers), { id: "docs", parent: "docs/deep", name: "again" }];
-    await inWork(items, async ({ work, go }) => {
+    await inWork(items, async ({ work, home, go }) => {
       const ran = await go("home:/docs -r --json");
       expect(ran.code).toBe(14);
       expect(ran.out).toContain("home:/docs/deep/again contains itself");
+      const listed = await runCli(["vault", "item", "tree", "home:/", "--json"], { home });
+      expect(listed.error()).toMatchObject({
+        code: "unsupported",
+        message: "docs/deep/again/ contains itself",
+      });
       expect(Object.keys(await treeOf(work))).toContain("docs/deep/ü 🎉.txt");
     });
   });

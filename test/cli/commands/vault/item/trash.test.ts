@@ -56,6 +56,22 @@ describe("item trash list", () => {
     );
   });
 
+  test.each([
+    [["--limit", "2"], ["t1", "t2"], true],
+    [["--limit", "2", "--page", "2"], ["t3"], false],
+    [["--limit", "1", "--page", "3"], ["t3"], false],
+    [["--limit", "2", "--page", "3"], [], false],
+    [["--page", "2"], ["t2", "t3"], false],
+    [["--limit", "2", "--all"], ["t1", "t2", "t3"], false],
+  ])("%j cuts pages of its own from those of the provider", async (flags, ids, hasMore) => {
+    const { ran } = await go(["list", "home", ...flags, "--json", "--meta"]);
+    const { items: listed, has_more } = ran.json() as {
+      items: { trash_id: string }[];
+      has_more: boolean;
+    };
+    expect([listed.map(({ trash_id: id }) => id), has_more]).toEqual([ids, hasMore]);
+  });
+
   test("a storage without a trash is unsupported", async () => {
     const { ran } = await go(["list", "home"], {
       [`GET ${base}`]: {
