@@ -7,6 +7,7 @@ import { usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import type { PageSource } from "../output/pages.ts";
 import { listOf } from "../output/spec.ts";
+import { readTime } from "../support/flag-values.ts";
 import { toRepositoryName } from "../support/repository.ts";
 import { findTeamId, teamOperations } from "../support/team.ts";
 import type { Entry } from "../tree/entry.ts";
@@ -97,5 +98,5 @@ async function toPages(
 }
 
 function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+  return text.length === "2026-12-31".length && readTime(text) !== undefined;
 }

@@ -13,13 +13,27 @@ export function toByteSize(text: string): number {
   return bytes;
 }
 
+/** A day, or a time with or without its zone. */
+const TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/;
+
+/**
+ * Returns a day such as 2026-12-31 or a time in epoch milliseconds; undefined for any other text, and for a day that does
+ * not exist: `Date` takes 31 February for 3 March, and `5` for May 2001.
+ */
+export function readTime(text: string): number | undefined {
+  const [whole, year, month, day] = TIME.exec(text) ?? [];
+  const at = whole === undefined ? Number.NaN : Date.parse(whole);
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return Number.isNaN(at) || date.getUTCDate() !== Number(day) ? undefined : at;
+}
+
 /** Returns the time that `--expires` means. @throws CliError `usage` */
 export function toExpiry(text: string, now: number): string {
   const days = /^([1-9]\d{0,4})d$/.exec(text)?.[1];
   if (days !== undefined) return new Date(now + Number(days) * 86_400_000).toISOString();
-  const isDayOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
-  const at = isDayOrTime.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at))
+  const isDayOrTime = /^[^T ]+$|T.*(?:Z|[+-]\d\d:\d\d)$/;
+  const at = isDayOrTime.test(text) ? readTime(text) : undefined;
+  if (at === undefined)
     throw usageError(
       `${JSON.stringify(text)} is not a time`,
       "write 90d, 2027-01-31, or 2027-01-31T12:00:00Z",

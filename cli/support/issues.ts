@@ -1,4 +1,4 @@
-import { toChoice } from "./flag-values.ts";
+import { readTime, toChoice } from "./flag-values.ts";
 import type { WireIssue } from "../../daemon/contract/forge/issues/issues.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
@@ -14,7 +14,7 @@ export function toListState(value: string): string {
 /** A day such as 2026-12-31, or a time, as RFC 3339. @throws CliError `usage` */
 export function toDueDate(value: string): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value;
-  if (/^\d{4}-\d\d-\d\dT/.test(time) && !Number.isNaN(Date.parse(time))) return time;
+  if (time.includes("T") && readTime(time) !== undefined) return time;
   throw usageError(`a date is written as 2026-12-31, not ${JSON.stringify(value)}`);
 }
 

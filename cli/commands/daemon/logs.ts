@@ -4,6 +4,7 @@ import { CliError, usageError } from "../../errors.ts";
 import { sanitizeText, toJson } from "../../output/sanitize.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath, olderLogPath } from "../../profile/daemon-log.ts";
+import { readTime } from "../../support/flag-values.ts";
 import { parseObject } from "../../support/json.ts";
 import { commandDetails } from "../../tree/command.ts";
 
@@ -245,8 +246,8 @@ const unitMs: Readonly<Record<string, number>> = {
 function toTime(flag: string, value: string, clock: () => number): number {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(value) ?? [];
   if (count !== undefined) return clock() - Number(count) * (unitMs[unit] ?? 0);
-  const at = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : Number.NaN;
-  if (!Number.isNaN(at)) return at;
+  const at = readTime(value);
+  if (at !== undefined) return at;
   throw usageError(
     `${flag} takes a time such as 2026-11-21T12:00:00Z or an age such as 15m, not ${JSON.stringify(value)}`,
   );

@@ -6,6 +6,7 @@ import { usageError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import type { Page } from "../../output/pages.ts";
 import { listOf } from "../../output/spec.ts";
+import { readTime } from "../../support/flag-values.ts";
 import { pickConnection, readConnections } from "../../support/connection.ts";
 import { commandDetails } from "../../tree/command.ts";
 
@@ -82,8 +83,8 @@ const toColumns = (names: ReadonlyMap<string, string>): readonly Column<Result>[
 
 /** Converts a typed time to RFC 3339. */
 function toTime(flag: string, value: string): string {
-  const at = Date.parse(value);
-  if (Number.isNaN(at))
+  const at = readTime(value);
+  if (at === undefined)
     throw usageError(`${flag} takes a time such as 2026-11-20 or 2026-11-20T09:30:00Z`);
   return new Date(at).toISOString();
 }
