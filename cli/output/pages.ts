@@ -56,6 +56,14 @@ export async function* readPages<T>(
   }
 }
 
+/** Returns the items of all pages. */
+export async function readAll<T>(source: PageSource<T>): Promise<T[]> {
+  const all: T[] = [];
+  const flags = { page: undefined, limit: undefined, all: true };
+  for await (const { items } of readPages(source, flags)) all.push(...items);
+  return all;
+}
+
 /** Returns the first item that matches, reading only as many pages as needed. */
 export async function findFirst<T>(
   source: PageSource<T>,

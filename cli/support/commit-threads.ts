@@ -1,8 +1,10 @@
 import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
 import { forge } from "../client/operations.ts";
+import { forgeFieldPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import type { Page, PageSource } from "../output/pages.ts";
+import { type Page, type PageSource, readAll } from "../output/pages.ts";
+import type { RepositoryName } from "./repository.ts";
 
 /** Commits that are read at the same time. */
 const AT_ONCE = 4;
@@ -71,16 +73,24 @@ export interface CommitCheck {
   readonly description: string;
 }
 
+/** Reads the latest status of each check of a commit. */
+export function readStatuses(
+  cli: CliContext,
+  { owner, repo, ref }: RepositoryName & { readonly ref: string },
+) {
+  const params = { owner, repo, ref };
+  return readAll(forgeFieldPages(cli.client, forge.getCombinedStatus, { params }, "statuses"));
+}
+
 /** Reads a commit with the latest state of each of its checks. */
 export async function readCommit(
   cli: CliContext,
   { owner, repo, sha }: { readonly owner: string; readonly repo: string; readonly sha: string },
 ) {
-  const [{ body: commit }, { body: combined }] = await Promise.all([
+  const [{ body: commit }, checks] = await Promise.all([
     cli.client.call(forge.getCommit, { params: { owner, repo, sha } }),
-    cli.client.call(forge.getCombinedStatus, { params: { owner, repo, ref: sha } }),
+    readStatuses(cli, { owner, repo, ref: sha }),
   ]);
-  const checks: readonly CommitCheck[] = combined.statuses ?? [];
   return { author: commit.commit.author.name, message: commit.commit.message, checks };
 }
 

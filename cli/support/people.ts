@@ -7,7 +7,7 @@ import { forgePages, vaultPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
-import { type PageSource, readPages } from "../output/pages.ts";
+import { readAll } from "../output/pages.ts";
 import type { FieldType } from "../output/spec.ts";
 
 export type VaultAccount = z.output<typeof managedUser>;
@@ -30,13 +30,6 @@ export async function readPeople(cli: CliContext, only?: Side): Promise<readonly
   const accounts =
     only === "forge" ? [] : await readAll(vaultPages(client, vault.listUsers, { query: {} }));
   return matchPeople(users, accounts);
-}
-
-async function readAll<T>(source: PageSource<T>): Promise<T[]> {
-  const items: T[] = [];
-  const flags = { page: undefined, limit: undefined, all: true };
-  for await (const page of readPages(source, flags)) items.push(...page.items);
-  return items;
 }
 
 /**

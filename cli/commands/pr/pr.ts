@@ -1,9 +1,9 @@
 import type { WireChangedFile } from "../../../daemon/contract/forge/pulls/pull-changes.ts";
 import type { WireReview, WireReviewLine } from "../../../daemon/contract/forge/pulls/reviews.ts";
 import { forge } from "../../client/operations.ts";
-import { forgePages } from "../../client/paging.ts";
+import { forgeFieldPages, forgePages } from "../../client/paging.ts";
 import { CliError, usageError } from "../../errors.ts";
-import { readPages, wholeList } from "../../output/pages.ts";
+import { readAll, readPages, wholeList } from "../../output/pages.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape, unpagedList } from "../../output/spec.ts";
 import { printText } from "../repo-log.ts";
@@ -11,6 +11,7 @@ import { readTextFlags } from "../../support/input.ts";
 import { addValue, findMilestoneId, toListState } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { openPage, toLogins } from "../../support/person.ts";
+import { readStatuses } from "../../support/commit-threads.ts";
 import { findPullName, pullArgument, pullColumns, pullLines } from "../../support/pulls.ts";
 import { repositoryArgument } from "../../support/repository.ts";
 import type { Entry } from "../../tree/entry.ts";
@@ -135,7 +136,7 @@ export const entries: readonly Entry[] = [
       if (web) openPage(cli, pull.html_url);
       if (!comments) return cli.output.resource(pull, pullLines);
       const { body: list } = await cli.client.call(forge.listIssueComments, { params });
-      const { body: reviews } = await cli.client.call(forge.listReviews, { params });
+      const reviews = await readAll(forgePages(cli.client, forge.listReviews, { params }));
       const { body: onLines } = await cli.client.call(forge.listPullReviewLines, { params });
       const lines = [
         ...list.map(({ user, body }, at) => ({
@@ -172,11 +173,8 @@ export const entries: readonly Entry[] = [
     async run(cli, flags) {
       const params = await findPullName(cli, flags);
       const { body: pull } = await cli.client.call(forge.getPull, { params });
-      const { owner, repo } = params;
-      const { body: combined } = await cli.client.call(forge.getCombinedStatus, {
-        params: { owner, repo, ref: pull.head.sha },
-      });
-      const rows = (combined.statuses ?? []).map((status) => ({
+      const statuses = await readStatuses(cli, { ...params, ref: pull.head.sha });
+      const rows = statuses.map((status) => ({
         context: status.context,
         status: status.status,
         description: status.description,

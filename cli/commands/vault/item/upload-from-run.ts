@@ -1,7 +1,9 @@
 import { Readable } from "node:stream";
 import { forge } from "../../../client/operations.ts";
+import { forgeFieldPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
+import { readAll } from "../../../output/pages.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { type Task } from "../../../support/batch.ts";
 import { readJobLog, type RunName } from "../../../support/runs.ts";
@@ -87,15 +89,16 @@ async function listArtifactSources(
 
 async function listLogSources(cli: CliContext, run: RunName): Promise<readonly RunSource[]> {
   const { owner, repo, id } = run;
-  const { body } = await cli.client.call(forge.listRunJobs, { params: { owner, repo, run: id } });
-  const jobs = body.jobs.filter(({ runner_name: runner }) => runner !== undefined);
+  const params = { owner, repo, run: id };
+  const all = await readAll(forgeFieldPages(cli.client, forge.listRunJobs, { params }, "jobs"));
+  const jobs = all.filter(({ runner_name: runner }) => runner !== undefined);
   if (jobs.length === 0) throw new CliError("not_found", `run ${id} has no job with a log`);
   const names = new Set<string>();
   return jobs.map((job) => {
+    const name = job.name.replaceAll(/[/\\]/g, "_");
     // Jobs of a matrix may have one name.
-    const name = names.has(job.name) ? `${job.name} ${job.id}.log` : `${job.name}.log`;
-    names.add(job.name);
-    const filename = name.replaceAll(/[/\\]/g, "_");
+    const filename = names.has(name) ? `${name} ${job.id}.log` : `${name}.log`;
+    names.add(name);
     const open = async () => {
       const lines = readJobLog(cli.client, { owner, repo, id: job.id }, { from: 0 });
       const stream = Readable.from(cli.flags.dryRun ? [] : lines, { objectMode: false });

@@ -205,13 +205,23 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   expect((await croft("pr", "checks")).json()).toMatchObject([
     { context: "build", status: "success" },
   ]);
+  // More than a page of both.
+  for (let count = 0; count < 30; count += 1) {
+    const more = { context: `build ${count}`, state: "success" };
+    await people.by("mira", "POST", `/repos/mira/notes/statuses/${sha}`, more);
+    const comment = { event: "COMMENT", body: `${count}` };
+    await people.by("otto", "POST", "/repos/mira/notes/pulls/1/reviews", comment);
+  }
+  expect((await croft("pr", "checks")).json()).toHaveLength(31);
+  const all = (await croft("pr", "view", "--comments")).json() as { review_list: object[] };
+  expect(all.review_list).toHaveLength(32);
   await people.by("mira", "POST", "/repos/mira/notes/labels", { name: "drink", color: "00ff00" });
   const edited = await croft("pr", "edit", "1", "--title", "Add green tea", "--add-label", "drink");
   expect(edited.json()).toMatchObject({ title: "Add green tea", labels: [{ name: "drink" }] });
   expect((await croft("pr", "edit", "1")).error()).toMatchObject({ code: "missing_input" });
   expect((await croft("pr", "close", "1", "--comment", "Later")).json()).toMatchObject({
     state: "closed",
-    comments: 4,
+    comments: 34,
   });
   expect((await croft("pr", "reopen", "1")).json()).toMatchObject({ state: "open" });
 
