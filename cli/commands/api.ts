@@ -115,12 +115,12 @@ function toHead({ status, headers }: IncomingResponse): string {
   return sanitizeText(`${[`HTTP/1.1 ${status}`, ...lines].join("\n")}\n\n`);
 }
 
-/** Requests of one `--paginate`: a server that repeats its last page would otherwise cause endless requests. */
+/** Requests of one `--paginate`. */
 const PAGES_MAX = 100_000;
 
 /**
- * Reads the pages of a list, from the one that the fields name, to the first that is empty or ends the total. A list is an
- * array, or the array in `items` or `data` of an object.
+ * Reads the pages of a list, from the one that the fields name, to the first that is empty, ends the total or repeats the one
+ * before it: a list without pages is always whole. A list is an array, or the array in `items` or `data` of an object.
  */
 async function readAllPages(
   send: (query: Fields) => Promise<IncomingResponse>,
@@ -128,13 +128,18 @@ async function readAllPages(
 ): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   const start = Number(fields["page"] ?? 1);
+  if (!Number.isSafeInteger(start) || start < 1)
+    throw usageError("with --paginate, the field page is a number from 1");
+  let last: Uint8Array | undefined;
   for (let page = start; page < start + PAGES_MAX; page += 1) {
     const answer = await send({ ...fields, page });
     const body = parseJson(answer.body) as readonly unknown[] | ListBody | undefined;
     const { items, total: counted } = toList(body);
     if (!Array.isArray(items))
       throw usageError("the response is not a list of pages", "leave out --paginate");
-    all.push(...(items as readonly unknown[]));
+    if (last !== undefined && answer.body.equals(last)) break;
+    last = answer.body;
+    for (const item of items as readonly unknown[]) all.push(item);
     const total = Number(answer.headers["x-total-count"] ?? counted ?? Number.NaN);
     if (items.length === 0 || (start === 1 && all.length >= total)) break;
   }

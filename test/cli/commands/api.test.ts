@@ -200,6 +200,18 @@ test("a header is sent, and the client's own cannot be replaced", async () => {
     expect((await runCli([...words.slice(0, 3), "-H", bad], { home: home.path })).code).toBe(2);
 });
 
+test("--paginate ends at a list that has no pages, and takes numbers of pages only", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ "GET /api/v1/x": { body: [{ name: "main" }] } });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const all = await runCli(["api", "/api/v1/x", "--paginate"], { home: home.path });
+  expect(all.json()).toEqual([{ name: "main" }]);
+  expect(daemon.requests).toHaveLength(2);
+  const line = ["api", "GET", "/api/v1/x", "--paginate", "-f", "page=abc", "--json"];
+  const wrong = await runCli(line, { home: home.path });
+  expect(wrong.error()).toMatchObject({ code: "usage" });
+});
+
 test("--paginate reads every page of a list into one array", async () => {
   await using home = await temporaryHome();
   const pages: Record<string, number[]> = { "1": [1, 2], "2": [3, 4], "3": [5] };
