@@ -1,7 +1,7 @@
 import type { WireChangedFile } from "../../../daemon/contract/forge/pulls/pull-changes.ts";
 import type { WireReview, WireReviewLine } from "../../../daemon/contract/forge/pulls/reviews.ts";
 import { forge } from "../../client/operations.ts";
-import { forgeFieldPages, forgePages } from "../../client/paging.ts";
+import { forgePages } from "../../client/paging.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { readAll, readPages, wholeList } from "../../output/pages.ts";
 import { type Column, time } from "../../output/cells.ts";
