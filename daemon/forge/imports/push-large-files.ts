@@ -59,7 +59,7 @@ export interface PushedLargeFiles {
   readonly note: string;
 }
 
-/** Files that one push looks at; as many as an import does. */
+/** Files that one push looks at, the newest first; as many as an import does. */
 const FILES_MAX = 500_000;
 /** Time after which a push leaves its place to other mirrors, between two files. */
 const SLICE_MS = 120_000;
@@ -107,10 +107,10 @@ export function createLargeFilePush(deps: PushLargeFilesDeps) {
       signal.throwIfAborted();
       throw toUnusable(error, progress());
     }
-    const { absent, damaged } = counts;
+    const { absent, damaged, all } = counts;
     const note =
       damaged === 0 ? "" : `files of Git LFS that are damaged here were not pushed: ${damaged}`;
-    return { tips, isComplete: absent + damaged === 0, note };
+    return { tips, isComplete: absent + damaged === 0 && all < FILES_MAX, note };
 
     /** Returns the status of the answer when the server has no Git LFS. */
     async function pushBatch(files: readonly LargeFilePointer[]): Promise<number | undefined> {
