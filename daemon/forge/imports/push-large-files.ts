@@ -247,5 +247,8 @@ function toUnusable(error: unknown, done: string): unknown {
     error instanceof RemoteUnusable || error instanceof SourceAway || error instanceof SourceBusy;
   if (!isRemote) return error;
   const why = error instanceof SourceBusy ? "the server limits requests" : error.message;
-  return new RemoteUnusable(`the files of Git LFS could not be pushed (${done}): ${why}`, error);
+  return new RemoteUnusable(
+    `the files of Git LFS could not be pushed (${done} are there): ${why}`,
+    error,
+  );
 }

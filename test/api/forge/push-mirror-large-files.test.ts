@@ -323,7 +323,11 @@ describe("a hostile or broken server", () => {
     };
 
   test.each<[string, string, () => Answer]>([
-    ["refuses an upload", "(0 of 1): the server refuses a file (status 413)", () => refusing(413)],
+    [
+      "refuses an upload",
+      "(0 of 1 are there): the server refuses a file (status 413)",
+      () => refusing(413),
+    ],
     [
       "refuses the credentials of an upload",
       "the server refuses a file (status 403)",
@@ -441,7 +445,7 @@ describe("a hostile or broken server", () => {
       return method === "PUT";
     };
     const mirror = await addMirror(path, `${betweenUrl}/${await newTarget()}.git`);
-    await mirror.fails("(0 of 1)");
+    await mirror.fails("(0 of 1 are there)");
   });
 
   test("credentials go to the server of the mirror only, and a file has the length that it has", async () => {

@@ -172,7 +172,9 @@ test("commits that arrive while the mirror is pushed are looked at by the next p
 
 test("a server that takes files and keeps none is not sent them for ever", async () => {
   const { run } = openPush({ isKept: () => false });
-  await expect(run()).rejects.toThrow("(2 of 3): the server does not keep the files that it takes");
+  await expect(run()).rejects.toThrow(
+    "(2 of 3 are there): the server does not keep the files that it takes",
+  );
 });
 
 test("a mirror that is removed meanwhile gets no further file", async () => {
@@ -191,5 +193,7 @@ test("a server that takes a file too slowly is left", async () => {
     body.destroy();
     return { kind: "failed", reason: "aborted" };
   };
-  await expect(openPush({ send }).run()).rejects.toThrow("(0 of 3): a file is taken too slowly");
+  await expect(openPush({ send }).run()).rejects.toThrow(
+    "(0 of 3 are there): a file is taken too slowly",
+  );
 });
