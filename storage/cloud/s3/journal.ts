@@ -80,7 +80,8 @@ export async function withJournal<T>(
  * Recovers operations of earlier runs of this daemon in this connection. A move whose copy exists is finished by
  * deleting the source; a multipart upload is aborted, unless another call may continue it. Skips entries of running calls, and entries of other
  * daemons until they are old. With `everything`, also removes old entries of other connections and old probes.
- * Returns `pending` when an entry cannot be decided yet: the server may still be copying, or another call uses the name.
+ * Returns `pending` when an entry cannot be decided yet: the server may still be copying, another call uses the name, or the
+ * server refuses a request about its objects.
  */
 export async function recoverJournal(
   store: Store,
@@ -97,13 +98,18 @@ export async function recoverJournal(
       if (ageOf(store, entry) > DAY_MS) await purge(store, key, signal);
     } else if (key.startsWith(journalOf(store)) && !isRunning(store, entry)) {
       const failed = await recover(store, key, signal);
-      if (failed === "pending") isPending = true;
-      else if (failed !== undefined) return failed;
+      if (typeof failed === "object" && isOfStorage(failed)) return failed;
+      if (failed !== undefined) isPending = true;
     }
   }
   // Uploads that a probe has started.
   if (everything) await abortOldUploads(store.client, prefix, store.deps.clock() - DAY_MS, signal);
   return isPending ? "pending" : undefined;
+}
+
+/** Returns whether a failure concerns the storage, so that other entries would fail as well. */
+function isOfStorage({ kind }: Failure): boolean {
+  return kind === "offline" || kind === "rate_limited" || kind === "reauth";
 }
 
 /** Returns whether the writer of an entry may still be running. */

@@ -142,11 +142,14 @@ async function complete(
     const landed = await findCompleted(store, key, parts, signal);
     if (landed !== undefined) return landed;
     sent = await send();
-    if (sent.kind === "refused") {
+    if (sent.kind !== "done") {
       const late = await findCompleted(store, key, parts, signal);
       if (late !== undefined) return late;
-      if (mayHaveLanded(sent) || sent.code === "NoSuchUpload")
-        return { kind: "unknown_outcome", note: "completion_unanswered" };
+      const isUnknown =
+        sent.kind === "precondition" || isPrecondition(sent)
+          ? await mayBeCompleted(store, key, over, signal)
+          : mayHaveLanded(sent) || sent.code === "NoSuchUpload";
+      if (isUnknown) return { kind: "unknown_outcome", note: "completion_unanswered" };
     }
   }
   if (sent.kind === "precondition") return sent;
@@ -169,6 +172,21 @@ async function findCompleted(
   const head = await findObject(store, key, signal);
   if (head?.kind !== "object" || head.etag !== toCommonTag(parts)) return undefined;
   return { kind: "done", etag: head.etag, versionId: head.versionId, isMarked: false };
+}
+
+/**
+ * Returns whether the object of a key may be the completed one although its tag is not the one that servers commonly derive:
+ * servers that encrypt have tags of other forms.
+ */
+async function mayBeCompleted(
+  store: Store,
+  key: string,
+  over: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const head = await findObject(store, key, signal);
+  if (head?.kind !== "object") return head !== undefined;
+  return head.etag !== over && !/^[0-9a-f]{32}(-\d+)?$/.test(head.etag);
 }
 
 /** Returns the MD5 of the parts' MD5s, and their number. */

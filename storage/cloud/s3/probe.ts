@@ -89,8 +89,7 @@ async function probeGuards(
   ): Promise<boolean | Refused> => {
     if (sent.kind !== "refused") return false;
     const refused = sent as Refused;
-    // Neither a connection error nor invalid credentials prove anything.
-    if (refused.status === 0 || refused.failure.kind === "reauth") return refused;
+    if (isNoProof(refused)) return refused;
     return ["changed", "stale"].includes(refused.failure.kind) || refused.status === 409
       ? isSame(at, expectedEtag)
       : false;
@@ -162,7 +161,7 @@ async function probeMultipart(
     "UploadId",
   );
   // A server without multipart uploads refuses each of them anyway.
-  if (started.kind === "refused") return started.status === 0 ? started : unproved;
+  if (started.kind === "refused") return isNoProof(started) ? started : unproved;
   const uploadId = started.fields["UploadId"] ?? "";
   try {
     const part = await store.client.sendAndDiscard({
@@ -172,7 +171,7 @@ async function probeMultipart(
       body: Buffer.from("3"),
       signal,
     });
-    if (part.kind === "refused") return part.status === 0 ? part : unproved;
+    if (part.kind === "refused") return isNoProof(part) ? part : unproved;
     const completion = Buffer.from(
       toCompletion([{ number: 1, etag: unquote(part.headers["etag"] ?? "") }]),
     );
@@ -185,7 +184,7 @@ async function probeMultipart(
         "ETag",
       );
       if (completed.kind !== "refused") return false;
-      if (completed.status === 0) return completed;
+      if (isNoProof(completed)) return completed;
       const after = await findObject(store, key, signal);
       if (after?.kind === "refused") return after;
       return completed.failure.kind === "changed" && after?.etag === before.etag;
@@ -198,6 +197,15 @@ async function probeMultipart(
   } finally {
     await abortUpload(store.client, key, uploadId, AbortSignal.timeout(CLEAN_MS));
   }
+}
+
+/**
+ * Returns whether a refusal says nothing about what a server enforces: there was no response, the credentials are invalid, or
+ * it is overloaded. Taken for an answer, it would be saved, and the condition never be used.
+ */
+function isNoProof({ status, failure }: Refused): boolean {
+  const isOverloaded = [429, 502, 503, 504].includes(status) || failure.kind === "rate_limited";
+  return status === 0 || isOverloaded || failure.kind === "reauth";
 }
 
 /** Returns whether a folder is still listed after its only object was deleted and has left a delete marker. */

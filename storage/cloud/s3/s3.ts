@@ -1,5 +1,6 @@
 import type { Failure } from "../outcomes.ts";
 import type { CheckOutcome, CloudProvider, ProviderCapabilities } from "../provider.ts";
+import { withContent } from "../pieces.ts";
 import { putNew, removeObject } from "./changing.ts";
 import { find, hasKeys, toLockKey, type Store } from "./context.ts";
 import { toProbeResult } from "./findings.ts";
@@ -26,17 +27,26 @@ export function createS3(
   capabilities: ProviderCapabilities,
   isRecovered: boolean,
 ): CloudProvider {
+  const { clock } = store.deps;
   let recovered = isRecovered;
-  let notBefore = 0;
+  let pendingAt: number | undefined;
+  let recovering: Promise<void> | undefined;
 
-  /** Recovers the journal of an earlier run before anything else is read or changed. */
+  /** Recovers the journal of an earlier run before anything else is read or changed. Concurrent calls share one recovery. */
   async function recover(signal: AbortSignal): Promise<void> {
-    const { clock } = store.deps;
-    if (recovered || !store.findings.isWritable || clock() < notBefore) return;
+    if (recovered || !store.findings.isWritable) return;
+    if (pendingAt !== undefined && Math.abs(clock() - pendingAt) < RECOVERY_AGAIN_MS) return;
+    recovering ??= recoverOnce(signal).finally(() => {
+      recovering = undefined;
+    });
+    await recovering;
+  }
+
+  async function recoverOnce(signal: AbortSignal): Promise<void> {
     // A failure shows in the call itself, and the next call tries again.
     const outcome = await changing(() => recoverJournal(store, false, signal));
     recovered = outcome === undefined;
-    if (outcome === "pending") notBefore = clock() + RECOVERY_AGAIN_MS;
+    pendingAt = outcome === "pending" ? clock() : undefined;
   }
 
   return {
@@ -66,23 +76,22 @@ export function createS3(
       return changing(() => createFolder(store, place, signal));
     },
 
-    async upload({ parent, name, ...source }) {
-      const place = placeOf(parent, name);
-      if ("kind" in place) {
-        source.content.destroy();
-        return place;
-      }
-      await recover(source.signal);
-      const at = { scope: store.scope, prefix: place.parentPrefix };
-      return store.listings.uploading(at, () => upload(store, { to: place, ...source }));
-    },
+    upload: ({ parent, name, ...source }) =>
+      withContent(source, async () => {
+        const place = placeOf(parent, name);
+        if ("kind" in place) return place;
+        await recover(source.signal);
+        const at = { scope: store.scope, prefix: place.parentPrefix };
+        return store.listings.uploading(at, () => upload(store, { to: place, ...source }));
+      }),
 
     discardSession: ({ session, signal }) => discardUpload(store, session, signal),
 
-    async replace(input) {
-      await recover(input.signal);
-      return replace(store, input);
-    },
+    replace: (input) =>
+      withContent(input, async () => {
+        await recover(input.signal);
+        return replace(store, input);
+      }),
 
     async rename({ id, name, expected, signal }) {
       const { parent, name: before } = splitId(id);

@@ -59,6 +59,7 @@ export async function continueUpload(
     if (page.kind !== "ok") return page;
     for (const { number, etag, size } of page.parts)
       parts.set(number, { etag: unquote(etag), size });
+    if (parts.size > store.limits.partsMax) break;
     if (page.next === undefined) return { kind: "continued", ...savedUpload, parts };
     after = page.next;
   }

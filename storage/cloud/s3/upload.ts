@@ -44,6 +44,8 @@ export async function upload(store: Store, input: Upload): Promise<ItemOutcome> 
   const { content, size, signal } = input;
   const abort = () => content.destroy(new Aborted());
   signal.addEventListener("abort", abort, { once: true });
+  // The event of an earlier abort is over, and a source that gives no bytes would be waited for.
+  if (signal.aborted) abort();
   try {
     const before = await continueUpload(store, input.session, input.to.key, signal);
     if (before !== undefined && before.kind !== "continued") return before;
@@ -343,16 +345,16 @@ async function confirm(
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
   if (head === undefined) return { kind: "stale", note: "gone_again" };
+  // Without conditions the last writer wins, and with them a later one: another client may have overwritten our object.
+  const isSame = sent.etag === "" || head.etag === sent.etag;
   if (hasParent === false) {
     const { etag, versionId } = head;
-    await removeObject(store, { key: to.key, etag, versionId, signal });
+    if (isSame) await removeObject(store, { key: to.key, etag, versionId, signal });
     return { kind: "stale", note: "parent_gone" };
   }
-  // Without conditions the last writer wins, so another client may have overwritten our object.
   const { put, replace } = store.findings.guards;
   const isGuarded = over === undefined ? put : replace;
-  const isOurs = sent.etag === "" || head.etag === sent.etag || isGuarded;
-  if (!isOurs)
+  if (!isSame && !isGuarded)
     return over === undefined
       ? { kind: "conflict", existingName: to.name }
       : { kind: "stale", note: "overwritten" };
