@@ -28,7 +28,7 @@ export type BackupInput = DaemonInput & {
   readonly exportKeys: BackupOptions["exportKeys"];
 };
 
-/** Identifies this home among those that back up to one bucket. */
+/** Identifies this home among those that back up to one folder or bucket. */
 const HOME = "backup_home";
 /** Writes a backup of the home, served or not. Refuses with `AppError` as `findHome` does. */
 export async function backUpHome(
@@ -117,13 +117,13 @@ export async function writeNightlyBackups(
       input.log.warn({ count: leftOutCount, leftOut }, "left files out of the scheduled backup");
   };
   const home = { ...toHome(input), mark: "nightly", passphrase };
+  const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
   const toFolder = async () => {
-    if (folder !== undefined)
-      await writeNightlyBackup({ ...home, folder, count: backupCount, signal, onWritten });
+    if (folder === undefined) return;
+    await writeNightlyBackup({ ...home, folder, home: id, count: backupCount, signal, onWritten });
   };
   const toBucket = async () => {
     if (place === undefined) return;
-    const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
     await inBucket(input, place, signal, async (backups) => {
       const bytes = await estimateBackup(home);
       const { result } = await backups.put({ now: home.now, home: id, bytes }, (write) =>

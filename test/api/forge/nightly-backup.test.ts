@@ -19,6 +19,15 @@ withDatabaseFile(
     const folder = await makeFolder();
     await writeFile(join(folder, "notes.txt"), "mine");
     await writeFile(join(folder, "croft-home-20200101-000000.tar.partial"), "cut off");
+    // Another home that has the same folder and schedule.
+    const others = [
+      "croft-home-20200101-034500-0badc0de.tar",
+      "croft-home-20261120-034500-0badc0de.tar.partial",
+    ];
+    for (const name of others) await writeFile(join(folder, name), "another home's");
+    // Of an earlier version that still runs, on another home.
+    const earlier = "croft-home-20261121-034400.tar.partial";
+    await writeFile(join(folder, earlier), "another home's");
     let now = Date.parse("2026-11-20T03:45:00Z");
     await using daemon = await startTestDaemon({
       env: {
@@ -29,26 +38,36 @@ withDatabaseFile(
       clock: () => now,
     });
     const token = daemon.first?.forge.token ?? "";
-    const backUp = async (name: string) => {
+    const own = async () => {
+      const isOwn = (name: string) => name.endsWith(".tar") && !name.includes("0badc0de");
+      return (await readdir(folder)).filter(isOwn);
+    };
+    const backUp = async (time: string) => {
       const started = await daemon.request("/api/v1/admin/cron/backup_home", {
         method: "POST",
         token,
       });
       expect(started.status).toBe(204);
-      await expect.poll(() => readdir(folder)).toContain(name);
+      await expect.poll(own).toContainEqual(expect.stringContaining(time));
     };
-    const names = ["20", "21", "22"].map((day) => `croft-home-202611${day}-034500.tar`);
-    for (const name of names) {
-      await backUp(name);
+    const times = ["20", "21", "22"].map((day) => `202611${day}-034500`);
+    for (const time of times) {
+      await backUp(time);
       now += 86_400_000;
     }
-    await expect.poll(() => readdir(folder)).toEqual([...names.slice(1), "notes.txt"]);
+    await expect.poll(async () => (await own()).length).toBe(2);
+    const names = await own();
+    expect(names).toEqual(
+      times.slice(1).map((time) => expect.stringMatching(`^croft-home-${time}-[0-9a-f]{8}.tar$`)),
+    );
+    const rest = (await readdir(folder)).filter((name) => !names.includes(name));
+    expect(rest.toSorted()).toEqual([...others, earlier, "notes.txt"].toSorted());
     expect(daemon.log.map((line) => JSON.stringify(line)).join()).not.toContain(
       "a long passphrase",
     );
 
     await using home = await temporaryHome();
-    const words = ["daemon", "restore", join(folder, names[2] ?? ""), "--yes", "--json"];
+    const words = ["daemon", "restore", join(folder, names[1] ?? ""), "--yes", "--json"];
     const ran = await runCli([...words, "--with-keys", "--passphrase-stdin"], {
       home: home.path,
       env: { CROFT_KEY_SOURCE: "file" },
