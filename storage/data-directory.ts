@@ -122,9 +122,8 @@ const FIRST_START = ".first-start";
 /**
  * Begins the first start of a home without a database. Throws `DataDirectoryError` `database_missing` when the home has
  * keys, repositories or packages: with a new database all of them would be lost.
- * @returns a function to call once the database exists
  */
-export async function beginFirstStart(directory: DataDirectory): Promise<() => Promise<void>> {
+export async function beginFirstStart(directory: DataDirectory): Promise<void> {
   const { root, keys, repositories, packages, backups } = directory;
   const mark = join(root, FIRST_START);
   if (!(await exists(mark))) {
@@ -140,7 +139,11 @@ export async function beginFirstStart(directory: DataDirectory): Promise<() => P
       throw toError(root, error);
     });
   }
-  return () => rm(mark, { force: true });
+}
+
+/** Ends the first start, once the database exists; also one that a crash interrupted in between. */
+export async function endFirstStart({ root }: DataDirectory): Promise<void> {
+  await rm(join(root, FIRST_START), { force: true });
 }
 
 /** Returns whether a folder or its direct subfolders hold a file, such as a repository below its owner's folder. */

@@ -59,9 +59,11 @@ export async function acquireInstanceLock(
   }
   openLocks.add(db);
   const release = async () => {
-    if (db.open) {
+    if (!db.open) return;
+    try {
       // Delete the file before releasing the lock: afterwards it could be that of the next holder.
       await rm(join(root, holderFile), { force: true });
+    } finally {
       db.close();
       openLocks.delete(db);
     }

@@ -1,9 +1,10 @@
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import {
   beginFirstStart,
   createPrivateFolder,
   type DataDirectory,
   emptyTemporaryFolder,
+  endFirstStart,
   holdsDatabase,
   openDataDirectory,
   toDataDirectory,
@@ -96,11 +97,11 @@ async function openStoresOnce(input: DaemonInput, log: Log): Promise<Omit<Stores
     opened.push(() => lock.release());
     await emptyTemporaryFolder(directory);
     for (const root of settings.localRoots)
-      if (root.startsWith(directory.root)) await createPrivateFolder(root);
+      if (root.startsWith(directory.root + sep)) await createPrivateFolder(root);
     // Before the database is created: beside an existing database, a missing master key is lost and must not be replaced.
     const mayCreate = !(await holdsDatabase(directory));
     const isFirst = mayCreate && settings.databaseUrl === undefined;
-    const endFirstStart = isFirst ? await beginFirstStart(directory) : undefined;
+    if (isFirst) await beginFirstStart(directory);
     const keyring = await openKeyring(toKeyringOptions(settings, directory, mayCreate));
     const db = await openDatabase(settings.databaseUrl, {
       dataDirectory: directory.root,
@@ -119,7 +120,7 @@ async function openStoresOnce(input: DaemonInput, log: Log): Promise<Omit<Stores
       },
     });
     opened.push(() => db.close());
-    await endFirstStart?.();
+    await endFirstStart(directory);
     await assertKeyOfDatabase(db, keyring.checks, clock());
     return { directory, lock, db, keyring, close };
   } catch (error) {

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BucketObjects } from "../../storage/objects/bucket-objects.ts";
 import type { Database } from "../../storage/engine/database.ts";
+import { writePrivately } from "../../storage/keys/private-file.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
 import { AppError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -78,15 +79,15 @@ export async function claimObjectsFolder(
   },
 ): Promise<void> {
   const path = join(folder, FOLDER_MARK);
-  const marked = await readFile(path, "utf8").catch(ifMissing);
+  // A file that a crash left empty is no mark.
+  const marked = (await readFile(path, "utf8").catch(ifMissing)) || undefined;
   const own = marked ?? newId();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // Before the claim: a claim without a mark would refuse this folder after a crash.
-  if (marked === undefined) await writeFile(path, own, { mode: 0o600, flush: true });
+  if (marked === undefined) await writePrivately(path, own);
   const owner = await claimInstanceValue(db, FOLDER_OWNER, own, clock());
   if (owner === own) return;
-  if (marked === undefined && !(await isEmpty()))
-    return writeFile(path, owner, { mode: 0o600, flush: true });
+  if (marked === undefined && !(await isEmpty())) return writePrivately(path, owner);
   if (marked === undefined) await rm(path);
   throw new AppError(
     "invalid_argument",

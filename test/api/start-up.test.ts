@@ -1,9 +1,19 @@
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { initialise, startDaemon } from "../../daemon/main.ts";
 import { startTestDaemon, testInput } from "../support/daemon.ts";
 import { skipUnless } from "../support/skip.ts";
@@ -59,6 +69,24 @@ describe("a home", () => {
     await startOnce();
     await rm(join(home, "croft.db"));
     await expect(start()).rejects.toMatchObject({ code: "database_missing" });
+  });
+
+  test("a home whose first start was interrupted after its database was made does not lose it later", async () => {
+    await startOnce();
+    // As a kill leaves it: the database is there, and the first start has not ended.
+    await writeFile(join(home, ".first-start"), "");
+    await startOnce();
+    await rm(join(home, "croft.db"));
+    await expect(start()).rejects.toMatchObject({ code: "database_missing" });
+  });
+
+  test("a missing local root beside the home is not made, because its disk may not be mounted", async () => {
+    const [inside, beside] = [join(home, "shared"), `${home}-disk/files`];
+    await mkdir(`${home}-disk`);
+    onTestFinished(() => rm(`${home}-disk`, { recursive: true }));
+    await (await start({ CROFT_LOCAL_ROOTS: [inside, beside].join(delimiter) })).stop();
+    expect((await stat(inside)).isDirectory()).toBe(true);
+    await expect(stat(beside)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { text } from "node:stream/consumers";
 import { join } from "node:path";
@@ -139,6 +139,15 @@ describe("the instance lock", () => {
     await lock.release();
     expect(await findInstanceHolder(root)).toBeUndefined();
     expect((await stat(join(root, "croft.lock"))).mode & 0o777).toBe(0o600);
+    await (await take()).release();
+  });
+
+  test("the lock is released although its notice cannot be deleted", async () => {
+    const lock = await take();
+    await rm(join(root, "daemon.json"));
+    await mkdir(join(root, "daemon.json"));
+    await expect(lock.release()).rejects.toThrow();
+    await rm(join(root, "daemon.json"), { recursive: true });
     await (await take()).release();
   });
 

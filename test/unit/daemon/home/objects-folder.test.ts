@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -27,6 +27,20 @@ test("one folder of objects belongs to a database, also after a crash and when i
   await mkdir(join(home, "restored"));
   await claim("restored", false);
   expect(await mark("restored")).toBe(await mark("first"));
+  // A crash while the mark was written.
+  for (const [folder, isEmpty] of [
+    ["torn", false],
+    ["torn-empty", true],
+  ] as const) {
+    await mkdir(join(home, folder));
+    await writeFile(join(home, folder, "database-id"), "");
+    const outcome = await claim(folder, isEmpty).then(
+      () => "claimed",
+      () => "refused",
+    );
+    expect(outcome).toBe(isEmpty ? "refused" : "claimed");
+  }
+  expect(await mark("torn")).toBe(await mark("first"));
   const races = await Promise.allSettled([claim("third"), claim("fourth")]);
   expect(races.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });
