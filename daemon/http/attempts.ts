@@ -32,9 +32,9 @@ const PENDING_MS = 60_000;
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Creates counters of attempts of which only the wrong ones count, for all daemons on a database. An attempt is pending from
- * its count until its end, so that wrong ones, also parallel ones, are never more than a rule's `max`, and a right one is not
- * refused for others whose result is not known yet.
+ * Creates counters of failed attempts, which all daemons on a database share. An attempt is counted as pending before its check
+ * and uncounted when it was right. So failed attempts, also parallel ones, never exceed a rule's `max`, and a right attempt is
+ * not refused because of others whose result is not known yet.
  */
 export function createAttempts({
   db,

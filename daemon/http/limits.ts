@@ -98,7 +98,7 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions) {
         throw error;
       }
     },
-    /** Attempts of which only the wrong ones count, under other keys than hits. */
+    /** Counters of failed attempts. Their keys are not those of hits. */
     attempts: createAttempts({ db, clock, enabled }),
     /** Deletes ended windows and returns how many. For a schedule. */
     prune: (): Promise<number> => deleteEndedWindows(db, clock()),

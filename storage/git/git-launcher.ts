@@ -27,7 +27,7 @@ export type LauncherRequest =
   | { readonly kind: "input"; readonly id: number; readonly bytes?: Uint8Array }
   /** This many bytes of the output were read. */
   | { readonly kind: "read"; readonly id: number; readonly bytes: number }
-  /** Nobody reads the rest of the output. */
+  /** The daemon does not read the rest of the output. */
   | { readonly kind: "discard"; readonly id: number }
   | { readonly kind: "stop"; readonly id: number };
 
@@ -196,7 +196,7 @@ function launch(
       destroyed(error);
     },
   });
-  // Whoever reads hears of an error as well; one that nobody reads would end the daemon.
+  // Readers get the error as well. Without a listener it would end the daemon.
   for (const stream of [stdin, stdout]) stream.on("error", () => undefined);
   const run: LaunchedGit = {
     stdin,
