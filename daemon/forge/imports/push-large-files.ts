@@ -17,7 +17,7 @@ import { SliceOver } from "./import-share.ts";
 import {
   type AskBatch,
   BATCH,
-  type BatchAnswer,
+  type BatchObject,
   type FileAction,
   type LargeFilePointer,
   type LargeFileRemote,
@@ -59,6 +59,15 @@ export interface PushedLargeFiles {
   readonly note: string;
 }
 
+type Planned = ReadonlyMap<string, BatchObject>;
+
+/** Thrown when the server has no Git LFS. The message is for people. */
+class NoLargeFiles extends Error {
+  constructor(status: number) {
+    super(`the files of Git LFS were not pushed: the server has no Git LFS (status ${status})`);
+  }
+}
+
 /** Files that one push looks at, the newest first; as many as an import does. */
 const FILES_MAX = 500_000;
 /** Time after which a push leaves its place to other mirrors, between two files. */
@@ -87,7 +96,6 @@ export function createLargeFilePush(deps: PushLargeFilesDeps) {
     const tips = await readBranchAndTagIds(git, directory);
     const names = await readNamed(push, signal);
     const counts = { done: 0, absent: 0, damaged: 0, all: names.length };
-    const progress = () => `${counts.done - counts.damaged} of ${counts.all}`;
     const until = clock() + SLICE_MS;
     const sent: LargeFilePointer[] = [];
     try {
@@ -97,73 +105,77 @@ export function createLargeFilePush(deps: PushLargeFilesDeps) {
         const files = [...found.values()].map(({ sha256, size }) => ({ oid: sha256, size }));
         counts.absent += batch.length - files.length;
         if (files.length === 0) continue;
-        const status = await pushBatch(files);
-        if (status !== undefined) {
-          const why = `the server has no Git LFS (status ${status})`;
-          return { tips, isComplete: false, note: `the files of Git LFS were not pushed: ${why}` };
-        }
+        await pushBatch(files);
       }
     } catch (error) {
       signal.throwIfAborted();
-      throw toUnusable(error, progress());
+      if (error instanceof NoLargeFiles) return { tips, isComplete: false, note: error.message };
+      throw toUnusable(error, `${counts.done} of ${counts.all}`);
     }
     const { absent, damaged, all } = counts;
     const note =
       damaged === 0 ? "" : `files of Git LFS that are damaged here were not pushed: ${damaged}`;
     return { tips, isComplete: absent + damaged === 0 && all < FILES_MAX, note };
 
-    /** Returns the status of the answer when the server has no Git LFS. */
-    async function pushBatch(files: readonly LargeFilePointer[]): Promise<number | undefined> {
-      let answer = await ask(files);
+    async function pushBatch(files: readonly LargeFilePointer[]): Promise<void> {
+      let planned = await ask(files);
       for (const [index, file] of files.entries()) {
         await push.assertWanted();
-        for (let isAgain = false; ; isAgain = true) {
-          if (answer.files === undefined) {
-            if (ABSENT.has(answer.status)) return answer.status;
-            throw new RemoteUnusable(`Git LFS answered with status ${answer.status}`);
-          }
-          const planned = answer.files.get(file.oid);
-          if (planned === undefined)
-            throw new RemoteUnusable("Git LFS does not answer for a file that it was asked for");
-          if (planned.refusal !== undefined) throw new RemoteUnusable(refuses(planned.refusal));
-          if (planned.actions.upload === undefined) break;
-          if (sent.length > 0 && !isAgain && clock() >= until) await endSlice();
-          const status = await send(file, planned.actions.upload, planned.actions.verify);
-          if (status === undefined) sent.push(file);
-          if (status === undefined) break;
-          if (isAgain) throw new RemoteUnusable(refuses(status));
+        let refused = await pushFile(file, planned.get(file.oid));
+        if (refused !== undefined) {
           // What the batch allowed may have ended while other files were sent.
-          answer = await ask(files.slice(index));
+          planned = await ask(files.slice(index));
+          refused = await pushFile(file, planned.get(file.oid));
         }
-        counts.done += 1;
+        if (refused !== undefined) throw new RemoteUnusable(refuses(refused));
       }
-      return undefined;
     }
 
-    function ask(files: readonly LargeFilePointer[]): Promise<BatchAnswer> {
-      return askBatch(push.remote, "upload", files, signal);
+    async function ask(files: readonly LargeFilePointer[]): Promise<Planned> {
+      const answer = await askBatch(push.remote, "upload", files, signal);
+      if (answer.files !== undefined) return answer.files;
+      if (ABSENT.has(answer.status)) throw new NoLargeFiles(answer.status);
+      throw new RemoteUnusable(`Git LFS answered with status ${answer.status}`);
+    }
+
+    /** Returns the status when the server wants other credentials for a file that it lacks. */
+    async function pushFile(
+      file: LargeFilePointer,
+      planned: BatchObject | undefined,
+    ): Promise<number | undefined> {
+      if (planned === undefined)
+        throw new RemoteUnusable("Git LFS does not answer for a file that it was asked for");
+      if (planned.refusal !== undefined) throw new RemoteUnusable(refuses(planned.refusal));
+      const { upload: to, verify } = planned.actions;
+      if (to !== undefined) {
+        if (sent.length > 0 && clock() >= until) await endSlice();
+        const outcome = await send(file, to, verify);
+        if (outcome === "damaged") counts.damaged += 1;
+        if (outcome === "damaged") return undefined;
+        if (outcome !== "sent") return outcome;
+        sent.push(file);
+      }
+      counts.done += 1;
+      return undefined;
     }
 
     /** The next attempt begins with the first file again: a server that keeps none would get them for ever. */
     async function endSlice(): Promise<never> {
-      const { files } = await ask(sent.slice(-BATCH));
-      if ([...(files?.values() ?? [])].some(({ actions }) => actions.upload !== undefined))
+      const planned = await ask(sent.slice(-BATCH));
+      if ([...planned.values()].some(({ actions }) => actions.upload !== undefined))
         throw new RemoteUnusable("the server does not keep the files that it takes");
-      throw new SliceOver(`the files of Git LFS are being pushed: ${progress()}`);
+      throw new SliceOver(`the files of Git LFS are being pushed: ${counts.done} of ${counts.all}`);
     }
 
-    /** Sends one file. Returns the status when the server wants other credentials. */
+    /** Sends one file. Returns the status when the server wants other credentials, and `damaged` when it has no whole bytes here. */
     async function send(
       file: LargeFilePointer,
       to: FileAction,
       verify: FileAction | undefined,
-    ): Promise<number | undefined> {
+    ): Promise<"sent" | "damaged" | number> {
       const { url } = assertSecure(to, push.remote);
       const body = await store.open(file.oid, file.size);
-      if (body === undefined) {
-        counts.damaged += 1;
-        return undefined;
-      }
+      if (body === undefined) return "damaged";
       const slow = new AbortController();
       const rate = watchRate(leastRate, () => slow.abort());
       using _watched = { [Symbol.dispose]: rate.stop };
@@ -181,11 +193,10 @@ export function createLargeFilePush(deps: PushLargeFilesDeps) {
         if (refused !== undefined) return refused;
       } catch (error) {
         if (!(error instanceof DamagedObject)) throw error;
-        counts.damaged += 1;
-        return undefined;
+        return "damaged";
       }
-      if (verify === undefined) return undefined;
-      return await confirm(file, assertSecure(verify, push.remote));
+      if (verify === undefined) return "sent";
+      return (await confirm(file, assertSecure(verify, push.remote))) ?? "sent";
     }
 
     async function confirm(

@@ -12,6 +12,7 @@ import type { EnqueuedJob } from "../../../../../daemon/jobs/queue.ts";
 import type { GuardedUpload } from "../../../../../daemon/outbound/guarded-upload.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
+import { DamagedObject } from "../../../../../storage/objects/verified-reads.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { insertLargeFile } from "../../../../../storage/tables/forge/repositories/large-files.ts";
 import {
@@ -35,6 +36,8 @@ const { signal } = new AbortController();
 
 let db: Database;
 let directory: string;
+/** The commit that names the files. */
+let commit: string;
 let mirror: ForgeMirror;
 let now = 0;
 let queued: EnqueuedJob[] = [];
@@ -51,7 +54,7 @@ beforeEach(async () => {
   });
   const tree = run(["mktree"], `${blobs.join("\n")}\n`);
   const author = ["-c", "user.name=mira", "-c", "user.email=mira@example.org"];
-  const commit = run([...author, "commit-tree", tree, "-m", "Add files"]);
+  commit = run([...author, "commit-tree", tree, "-m", "Add files"]);
   run(["update-ref", "refs/heads/main", commit]);
   mirror = await db.transaction(async (tx) => {
     const mira = await insertUser(tx, newUserRow("mira"));
@@ -71,7 +74,7 @@ afterEach(async () => {
 });
 
 const upload: GuardedUpload = async ({ url, body }) => {
-  expect((await body.toArray()).length).toBe(1);
+  await body.toArray();
   now += UPLOAD_MS;
   arrived.add(url.slice(-64));
   return { kind: "answered", status: 200, headers: {}, body: Buffer.alloc(0), isCut: false };
@@ -85,10 +88,12 @@ function openPush({
   isKept = () => true,
   send = upload,
   assertWanted = async () => undefined,
+  without = [],
 }: {
   isKept?: () => boolean;
   send?: GuardedUpload;
   assertWanted?: () => Promise<void>;
+  without?: readonly string[];
 } = {}) {
   const askBatch: AskBatch = async (_remote, _operation, pointers) => {
     const none = { download: undefined, upload: undefined, verify: undefined };
@@ -112,7 +117,7 @@ function openPush({
     upload: send,
     leastRate: { graceMs: 20, bytesPerSecond: 1 },
   });
-  const from = { directory, repositoryId: mirror.repositoryId, remote, without: [] };
+  const from = { directory, repositoryId: mirror.repositoryId, remote, without };
   return { push, run: () => push({ ...from, assertWanted }, signal) };
 }
 
@@ -168,6 +173,33 @@ test("commits that arrive while the mirror is pushed are looked at by the next p
   } as never);
   await jobs.job.run({ mirrorId: mirror.id }, { id: 1, attempt: 1, signal });
   expect(await findMirror(db, mirror.id)).toMatchObject({ lastError: "", hasLargeFiles: false });
+});
+
+test("files of commits that the server has are not looked at, and its commits that are missing here do not matter", async () => {
+  const missing = "f".repeat(40);
+  expect(await openPush({ without: [missing, commit] }).run()).toMatchObject({ isComplete: true });
+  expect(arrived.size).toBe(0);
+  await expect(openPush({ without: [missing] }).run()).rejects.toThrow("are being pushed: 2 of 3");
+});
+
+test("a file that turns out to be damaged is no file that the server does not keep", async () => {
+  let uploads = 0;
+  let tookMs = UPLOAD_MS;
+  const send: GuardedUpload = (file) => {
+    uploads += 1;
+    if (uploads % 3 !== 2) return upload(file);
+    now += tookMs;
+    file.body.destroy();
+    return Promise.reject(new DamagedObject("a".repeat(64)));
+  };
+  await expect(openPush({ send }).run()).rejects.toThrow("are being pushed: 1 of 3");
+  arrived.clear();
+  [uploads, tookMs] = [0, 0];
+  await expect(openPush({ send }).run()).resolves.toMatchObject({
+    isComplete: false,
+    note: "files of Git LFS that are damaged here were not pushed: 1",
+  });
+  expect(arrived.size).toBe(2);
 });
 
 test("a server that takes files and keeps none is not sent them for ever", async () => {
