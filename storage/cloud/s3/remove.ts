@@ -96,23 +96,37 @@ function inPart(failure: Failure, removed: number): Failure {
   return removed > 0 ? { kind: "stale", note: "deleted_in_part" } : failure;
 }
 
-/** Deletes every version and every delete marker of keys permanently. */
+/**
+ * Deletes every version and every delete marker of deleted keys permanently. A key that another client has written again since
+ * keeps all of its versions: then the outcome is `stale`.
+ */
 async function removeVersions(
   store: Store,
   prefix: string,
   isMeant: (key: string) => boolean,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
+  let isWritten = false;
+  /** The last key of the page before: its versions may go on, and the next one is the newest after those that were deleted. */
+  let last: { readonly key: string; readonly isLive: boolean } | undefined;
   for await (const page of pagesOf(store, { prefix, versions: "" }, signal)) {
     if (page.kind !== "ok") return page;
+    const meant = page.entries.filter(({ key }) => isMeant(key));
+    const before = last;
+    const isLive = ({ key, isLatest, isMarker }: KeyEntry) =>
+      key === before?.key ? before.isLive : isLatest && !isMarker;
+    const live = new Set(meant.filter(isLive).map(({ key }) => key));
+    isWritten ||= live.size > 0;
     // Objects from before versioning have a version called `null`.
-    const targets = page.entries
-      .filter(({ key }) => isMeant(key))
+    const targets = meant
+      .filter(({ key }) => !live.has(key))
       .map(({ key, versionId = "null" }) => ({ key, versionId }));
     const failed = await removeBatch(store, targets, signal);
     if (failed !== undefined) return failed.failure;
+    const key = page.entries.at(-1)?.key;
+    last = key === undefined ? undefined : { key, isLive: live.has(key) };
   }
-  return undefined;
+  return isWritten ? { kind: "stale", note: "written_meanwhile" } : undefined;
 }
 
 /** The most attempts of a batch: deleting is idempotent, and single keys fail now and then. */

@@ -125,6 +125,36 @@ test("a file that another client wrote over an upload is not deleted with the fo
   expect(await tree(provider)).toEqual({ "folder/": "", "folder/file.txt": "theirs" });
 });
 
+test.each(["file.txt", "folder"])(
+  "deleting %s permanently spares what another client writes before its versions go",
+  async (what) => {
+    const { provider, proxy, overwrite } = await open({ server: { isVersioned: true } });
+    await mkdir(provider, "", "folder");
+    const inFolder = await put(provider, "folder", "file.txt", "ours");
+    const alone = await put(provider, "", "file.txt", "ours");
+    for (const { id } of [inFolder, alone]) await overwrite(id, Buffer.from("ours, too"));
+    const written = what === "folder" ? "folder/file.txt" : "file.txt";
+    let hasDeleted = false;
+    // The look after the delete, before the listing of versions.
+    proxy.after(
+      ({ method, path }) => {
+        hasDeleted ||= method === "DELETE" || (method === "POST" && path.endsWith("?delete="));
+        const isLook = method === "HEAD" || (method === "GET" && path.includes("max-keys=1&"));
+        return hasDeleted && isLook;
+      },
+      () => overwrite(written, Buffer.from("theirs")),
+    );
+    const outcome = await provider.delete({
+      id: what,
+      expected: {},
+      permanently: true,
+      signal: calm,
+    });
+    expect(outcome).toEqual({ kind: "stale", note: "written_meanwhile" });
+    expect(await tree(provider)).toMatchObject({ [written]: "theirs" });
+  },
+);
+
 test("parts of a resumed upload without end are a failure", async () => {
   const { provider, proxy } = await open({ limits: { ...SMALL_PARTS, partsMax: 5 } });
   const saved = { key: "file.bin", uploadId: "one", partBytes: 262_144, entry: ".croft/entry" };
