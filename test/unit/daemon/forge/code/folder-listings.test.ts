@@ -16,9 +16,9 @@ let starts = 0;
 const plain = createGit({ searchPath: process.env["PATH"] ?? "" });
 const git: Git = {
   ...plain,
-  start(...args) {
+  launch(...args) {
     starts += 1;
-    return plain.start(...args);
+    return plain.launch(...args);
   },
   run(...args) {
     starts += 1;

@@ -230,7 +230,7 @@ test("a failure of git is not a push without commits", async () => {
   const failing = (failure: GitError): Git => ({
     ...git,
     run: async () => Promise.reject(failure),
-    start: () => {
+    launch: () => {
       throw failure;
     },
   });
