@@ -106,8 +106,11 @@ export async function runTasks<T extends object>(
   const wouldBe = done.filter((one) => one instanceof DryRun);
   const [only, ...others] = wouldBe;
   if (only !== undefined && others.length === 0) throw only;
-  if (only !== undefined)
-    throw new DryRun({ requests: wouldBe.map(({ would }) => would["request"]) });
+  if (only !== undefined) {
+    const downloads = wouldBe.flatMap(({ would }) => would["downloads"] ?? []);
+    const requests = wouldBe.flatMap(({ would }) => would["request"] ?? []);
+    throw new DryRun(downloads.length > 0 ? { downloads } : { requests });
+  }
   return done.filter((one): one is Outcome<T> => !(one instanceof DryRun));
 }
 

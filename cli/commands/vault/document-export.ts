@@ -99,6 +99,18 @@ export const exportDocuments = commandDetails({
     const progress = await cli.progress();
     const calling = withRetries(cli, progress);
     const { documents, topics } = await plan(calling, versions);
+    if (cli.flags.dryRun) {
+      progress.finish();
+      throw new DryRun({
+        folder: root,
+        downloads: documents.flatMap((document) =>
+          [document, ...(document.versions ?? [])].map((each) => ({
+            path: each.file,
+            size: each.size_bytes,
+          })),
+        ),
+      });
+    }
     const previous = await readPrevious(root);
     await mkdir(root, { recursive: true, mode: 0o700 });
     for (const document of documents)

@@ -7,7 +7,7 @@ import type { z } from "zod";
 import type { document as documentSchema } from "../../../daemon/contract/vault/documents.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError, usageError } from "../../errors.ts";
+import { CliError, DryRun, usageError } from "../../errors.ts";
 import type { Progress } from "../../output/progress.ts";
 import { oneOrList, shapeOrList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
@@ -198,11 +198,12 @@ export const downloadDocuments = commandDetails({
       return printDocument(cli, first, version);
     }
     const path = resolve(cli.system.workingDirectory, output ?? ".");
-    if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
+    const isNewFolder = isBatch && output !== undefined;
+    if (isNewFolder && !cli.flags.dryRun) await mkdir(path, { recursive: true });
     const isFolder = await stat(path).then(
       (stats) => stats.isDirectory(),
       // Not a folder: a file to write. Any other problem is reported when it is written.
-      () => false,
+      () => isNewFolder,
     );
     const progress = await cli.progress();
     const calling = isBatch ? withRetries(cli, progress) : cli;
@@ -229,6 +230,7 @@ async function printDocument(
   version: number | undefined,
 ): Promise<void> {
   const id = await findDocumentId(cli, word, { received: true });
+  if (cli.flags.dryRun) throw new DryRun({ downloads: [{ document: id, path: "-" }] });
   assertRawOutput(cli, {
     what: "--output -",
     instead: "--output FILE writes a file, --force does it anyway",
@@ -283,6 +285,7 @@ async function saveDocument(
   const { sha256, size_bytes: size } =
     to.version === undefined ? body : await findVersion(cli, id, to.version);
   const path = to.pathOf(body.filename);
+  if (cli.flags.dryRun) throw new DryRun({ downloads: [{ document: id, path, size }] });
   if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
   await trackTransfer(to.progress, body.filename, async (shown) => {
     const { stream } = await openContent(cli, id, to.version);

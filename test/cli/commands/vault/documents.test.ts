@@ -365,6 +365,12 @@ describe("several documents at once", () => {
     });
     await using home = await temporaryHome();
     const folder = join(home.path, "papers");
+    const planned = await run(views, ["download", ID, OTHER, "-o", folder, "--dry-run", "--json"]);
+    expect(planned.ran.json()).toMatchObject({
+      dry_run: true,
+      downloads: [{ path: join(folder, "a.pdf") }, { path: join(folder, "b.pdf") }],
+    });
+    expect(await readdir(home.path)).not.toContain("papers");
     const { ran } = await run(
       {
         ...views,

@@ -109,7 +109,11 @@ describe("documents that move", () => {
     const shared = await upload("a?b:c.txt", "characters that Windows refuses", "Taxes");
     await croft("mira", ["vault", "share", "create", shared, "--to", "noor"]);
     const shown = ["--json", "--progress", "json"];
-    const exported = await croft("mira", ["vault", "document", "export", one, ...shown]);
+    const line = ["vault", "document", "export", one];
+    const planned = (await croft("mira", [...line, "--dry-run", "--json"])).json();
+    expect((planned as { downloads: object[] }).downloads).toHaveLength(4);
+    await expect(readdir(one)).rejects.toThrow("ENOENT");
+    const exported = await croft("mira", [...line, ...shown]);
     expect(exported.code, exported.err).toBe(0);
     expect(exported.err).toContain('{"event":"total","files":4,"bytes":');
     expect((exported.json() as { state: string }[]).map(({ state }) => state)).toEqual(
