@@ -211,7 +211,7 @@ async function readPassword(
 }
 
 /** Returns the name at the login source. The API refuses an empty one, so the default is the user's own name. */
-async function findLoginName(cli: CliContext, username: string): Promise<string> {
+export async function findLoginName(cli: CliContext, username: string): Promise<string> {
   const { body } = await cli.client.call(forge.getUser, { params: { username } });
   return body.login_name === "" ? body.login : body.login_name;
 }

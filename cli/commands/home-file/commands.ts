@@ -60,6 +60,7 @@ export const applyHome = commandDetails({
     vault.listUsers,
     forge.getCurrentUser,
     forge.createUser,
+    forge.getUser,
     forge.editUser,
     forge.createOrganization,
     forge.editOrganization,

@@ -9,6 +9,7 @@ import { toEventWords } from "../hook/hook-flags.ts";
 import { type HookEntry, toHookKeys } from "./home-file.ts";
 import type { ConfigValue } from "../../profile/edit-config.ts";
 import type { Change } from "./plan.ts";
+import { findLoginName } from "../admin/user-edit.ts";
 import { listHooks } from "./read-home.ts";
 
 /** Makes one change of a plan. Returns the password of an account that it created, which is shown once. */
@@ -63,10 +64,11 @@ const createdWith: ReadonlySet<string> = new Set([
 ]);
 
 async function editUser(cli: CliContext, username: string, fields: Fields): Promise<null> {
-  // The route demands the login name, which is the user name of accounts of this server.
+  // The route demands the login name, which the file does not have.
+  const loginName = await findLoginName(cli, username);
   await cli.client.call(forge.editUser, {
     params: { username },
-    body: { login_name: username, ...fields },
+    body: { login_name: loginName, ...fields },
   });
   return null;
 }

@@ -183,6 +183,7 @@ describe("a home is exported from one daemon and applied to another", () => {
         { scope: "system", type: "gitea", url: "https://ci.example.org/hook", events: ["issues"] },
       ],
     });
+    await on(fresh, ["admin", "user", "edit", "mira", "--login-name", "mira-ldap"]);
     const ran = await on(fresh, ["apply", "-f", "-", "--json"], text);
     expect(ran.json()).toMatchObject([
       {
@@ -197,7 +198,8 @@ describe("a home is exported from one daemon and applied to another", () => {
       },
     ]);
     const mira = await on(fresh, ["admin", "user", "view", "mira", "--json"]);
-    expect(mira.json()).toMatchObject({ location: "Oslo", visibility: "limited", is_admin: true });
+    const kept = { visibility: "limited", is_admin: true, login_name: "mira-ldap" };
+    expect(mira.json()).toMatchObject({ location: "Oslo", ...kept });
     expect((await on(fresh, ["apply", "-f", "-", "--json"], text)).json()).toEqual([]);
   });
 
