@@ -22,9 +22,19 @@ export async function showLiveScreen(
     await showScreen(cli, screen, firstLoad);
   } finally {
     closing.abort();
-    await reloading;
+    const ended = new AbortController();
+    const patience = cli.system.sleep(LEAVE_MS, ended.signal).then(
+      () => cli.markStuck(),
+      // The load has ended in time.
+      () => undefined,
+    );
+    await Promise.race([reloading, patience]);
+    ended.abort(new Error("left"));
   }
 }
+
+/** How long a load that the daemon does not answer may keep a person who has left the screen. */
+const LEAVE_MS = 500;
 
 async function keepReloading(
   cli: CliContext,

@@ -168,7 +168,7 @@ async function inDashboard(
   {
     answers = {},
     ...options
-  }: Partial<InTerminal> & { readonly answers?: ReturnType<typeof croft> } = {},
+  }: Partial<InTerminal> & { readonly answers?: Parameters<typeof fakeDaemon>[0] } = {},
 ) {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({ ...croft(), ...answers });
@@ -197,6 +197,17 @@ test("the overview has a line for each section, failed ones included", async () 
     ]);
     await screen.press("q");
   });
+  expect(code).toBe(0);
+});
+
+test("a daemon that does not answer does not keep a person who leaves", async () => {
+  const never = () => new Promise<FakeAnswer>(() => undefined);
+  const { code } = await inDashboard(
+    async (screen) => {
+      await screen.press("q", "AREA");
+    },
+    { answers: { "GET /api/v1/admin/hooks": never } },
+  );
   expect(code).toBe(0);
 });
 
