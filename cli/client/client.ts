@@ -299,7 +299,10 @@ export function createClient(
     const send = async (signed: Readonly<Record<string, string>>) => {
       const answer = await sendTo(path, signed);
       const moved = service === "forge" ? movedPathOf(answer) : undefined;
-      return moved === undefined ? answer : sendTo(moved, signed);
+      if (moved === undefined) return answer;
+      // A person has confirmed the name of the line, which may be that of something gone.
+      if (method === "DELETE") throw formerName(path, moved);
+      return sendTo(moved, signed);
     };
     if (authorization === "none") return send({});
     if (authorization !== undefined) return send({ Authorization: authorization });
@@ -341,6 +344,16 @@ function toReadable(body: FreeRequest["body"]): unknown {
 function movedPathOf({ status, headers }: IncomingResponse): string | undefined {
   const { location } = headers;
   return status === 307 && location?.startsWith("/api/v1/") === true ? location : undefined;
+}
+
+function formerName(path: string, moved: string): CliError {
+  const [former, present] = [path, moved].map((each) =>
+    each.slice("/api/v1/".length).replace(/\?.*$/, ""),
+  );
+  return new CliError("not_found", `${former} is the former name of ${present}`, {
+    service: "forge",
+    hint: "nothing was deleted; give the present name",
+  });
 }
 
 /** Returns the service of an operation. */

@@ -84,6 +84,22 @@ describe("a request", () => {
     }
   });
 
+  test("deletes nothing by a former name", async () => {
+    await using home = await temporaryHome();
+    const present = "/api/v1/repos/mira/new";
+    await using daemon = await fakeDaemon({
+      "DELETE /api/v1/repos/mira/old": { status: 307, headers: { Location: present } },
+      [`DELETE ${present}`]: { status: 204 },
+    });
+    await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+    const line = ["repo", "delete", "mira/old", "--confirm", "mira/old", "--json"];
+    expect((await runCli(line, { home: home.path })).error()).toMatchObject({
+      code: "not_found",
+      message: "repos/mira/old is the former name of repos/mira/new",
+    });
+    expect(daemon.requests).toHaveLength(1);
+  });
+
   test("keeps the body of a 205", async () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
