@@ -117,7 +117,7 @@ export const exportDocuments = commandDetails({
       for (const file of [document, ...(document.versions ?? [])]) progress.expect(file.size_bytes);
     progress.expectNoMore();
     const isOurs = async (file: string) => {
-      const hash = previous.get(file);
+      const hash = previous.hashes.get(file);
       return hash !== undefined && hasHash(join(root, file), hash);
     };
     const target = { root, progress, isOurs, parts: createPartFolders() };
@@ -133,7 +133,10 @@ export const exportDocuments = commandDetails({
       })
       .finally(() => progress.finish());
     const failed = new Set(outcomes.flatMap(({ item, failure }) => (failure ? [item] : [])));
-    const written = documents.filter(({ file }) => !failed.has(file));
+    // What could not be fetched again is still there, as it was described.
+    const written = documents.flatMap((each) =>
+      failed.has(each.file) ? (previous.documents.get(each.file) ?? []) : each,
+    );
     const data = { format: exportFormat, version: 1, topics, documents: written };
     await writeData(cli, root, data);
     await finishBatch(cli, outcomes, "exported", [
@@ -320,31 +323,40 @@ export async function hashFile(path: string, algorithm = "sha256"): Promise<stri
   return hash.digest("hex");
 }
 
-/** Returns the files of an earlier export in the folder with their hashes. */
-async function readPrevious(root: string): Promise<ReadonlyMap<string, string>> {
+/** What an earlier export in the folder says of itself. */
+interface Previous {
+  /** Of all files, by their paths. */
+  readonly hashes: ReadonlyMap<string, string>;
+  /** The documents as they are described, by the paths of their files. */
+  readonly documents: ReadonlyMap<unknown, object>;
+}
+
+/** Reads the description of an earlier export in the folder. @throws CliError `conflict` when it is of something else */
+async function readPrevious(root: string): Promise<Previous> {
   const text = await readFile(join(root, exportFile), "utf8").catch((error: unknown) => {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
     throw error;
   });
-  if (text === undefined) return new Map();
+  if (text === undefined) return { hashes: new Map(), documents: new Map() };
   const data = parseObject(text);
   if (data?.["format"] !== exportFormat || !Array.isArray(data["documents"]))
     throw new CliError("conflict", `${join(root, exportFile)} is not the file of an export`, {
       hint: "export to another folder",
     });
-  const files = data["documents"].flatMap((one) => {
-    const document = asObject(one);
-    return [document, ...toList(document?.["versions"]).map(asObject)];
-  });
-  return new Map(
-    files.flatMap((each) => {
-      const { file, sha256 } = each ?? {};
-      return typeof file === "string" && typeof sha256 === "string" ? [[file, sha256]] : [];
-    }),
-  );
+  const documents = toObjects(data["documents"]);
+  const files = documents.flatMap((document) => [document, ...toObjects(document["versions"])]);
+  return {
+    documents: new Map(documents.map((document) => [document["file"], document])),
+    hashes: new Map(
+      files.flatMap(({ file, sha256 }) =>
+        typeof file === "string" && typeof sha256 === "string" ? [[file, sha256]] : [],
+      ),
+    ),
+  };
 }
 
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const toObjects = (value: unknown): readonly Record<string, unknown>[] =>
+  (Array.isArray(value) ? value : []).map(asObject).filter((one) => one !== undefined);
 
 async function writeData(cli: CliContext, root: string, data: object): Promise<void> {
   await saveStream(cli, Readable.from([Buffer.from(`${JSON.stringify(data, undefined, 2)}\n`)]), {

@@ -170,6 +170,41 @@ test("document download writes atomically and overwrites only with --force", asy
   expect(await runCli([...line, "--force"], { home: home.path })).toMatchObject({ code: 0 });
 });
 
+test("an export keeps what it said of a file that it could not fetch again", async () => {
+  await using home = await temporaryHome();
+  let text = "one";
+  let isAway = false;
+  const described = () => ({
+    ...document,
+    filename: "a.pdf",
+    topics: [],
+    size_bytes: text.length,
+    sha256: createHash("sha256").update(text).digest("hex"),
+  });
+  const list = (items: readonly object[]) => ({
+    body: { items, total: items.length, page: 1, per_page: 100 },
+  });
+  await using daemon = await fakeDaemon({
+    "GET /api/documents": () => list([described()]),
+    "GET /api/shares": list([]),
+    "GET /api/topics": { body: { items: [] } },
+    [`GET /api/documents/${ID}/content`]: () =>
+      isAway
+        ? { status: 410, body: { detail: "gone" } }
+        : { body: Buffer.from(text), headers: { "Content-Type": "application/pdf" } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const exportAll = () =>
+    runCli(["vault", "document", "export", join(home.path, "out"), "--json"], { home: home.path });
+  expect((await exportAll()).code).toBe(0);
+  text = "two";
+  isAway = true;
+  expect((await exportAll()).code).toBe(6);
+  isAway = false;
+  expect((await exportAll()).code).toBe(0);
+  expect(await readFile(join(home.path, "out", "Without topic", "a.pdf"), "utf8")).toBe("two");
+});
+
 test("document download shows a terminal no bytes of a document unless forced", async () => {
   await using home = await temporaryHome();
   const hostile = "\u001b]0;owned\u0007";
