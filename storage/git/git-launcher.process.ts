@@ -1,7 +1,7 @@
 import { createGit, GitError, type GitProcess } from "./git.ts";
 import { type LauncherAnswer, type LauncherRequest, UNREAD_BYTES_MAX } from "./git-launcher.ts";
 
-// Entry of the process that starts git for the daemon. When the daemon ends, it ends after its last run.
+// Entry of the process that starts git for the daemon. When the daemon ends, it ends after its last run, which gets a moment.
 
 interface Run extends GitProcess {
   /** Bytes of the output that the daemon has not read. */
@@ -9,6 +9,9 @@ interface Run extends GitProcess {
   /** The rest of its output is dropped, so that it can end. */
   isStopped: boolean;
 }
+
+/** Time for the runs of a daemon that has ended: a change of refs is made or not, and not left with its lock. */
+const LAST_RUNS_MS = 10_000;
 
 const git = createGit({ searchPath: process.env["PATH"] ?? "" });
 const runs = new Map<number, Run>();
@@ -42,6 +45,14 @@ process.on("disconnect", () => {
     run.isStopped = true;
     run.stdout.resume();
   }
+  const stopAll = () => {
+    for (const run of runs.values()) {
+      run.stop();
+      run.stdout.destroy();
+    }
+  };
+  // The time limits of runs are kept by the daemon, which is gone.
+  setTimeout(stopAll, LAST_RUNS_MS).unref();
 });
 // Signals to the group, such as Ctrl-C, must not end runs that the daemon still waits for. Without a listener, SIGUSR1
 // would open Node's debugger to every account of this machine.

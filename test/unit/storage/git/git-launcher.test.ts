@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { setTimeout } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createGit, type Git, GitError } from "../../../../storage/git/git.ts";
-import { createGitLauncher } from "../../../../storage/git/git-launcher.ts";
+import { createGitLauncher, type LauncherRequest } from "../../../../storage/git/git-launcher.ts";
+import { startScript } from "../../../../storage/start-process.ts";
 import { readRecords } from "../../../../storage/git/records.ts";
 
 const searchPath = process.env["PATH"] ?? "";
@@ -34,6 +38,11 @@ async function untilLaunched(git: Git): Promise<number> {
     .poll(async () => (parent = await parentOf(git)), { interval: 1 })
     .not.toBe(process.pid);
   return parent;
+}
+
+async function temporaryFolder() {
+  const path = await mkdtemp(join(tmpdir(), "croft-launcher-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
 function isAlive(pid: number): boolean {
@@ -143,6 +152,29 @@ test("a process that is killed fails the list that is read from it", async () =>
       if (record === "1") process.kill(child, "SIGKILL");
   };
   await expect(read()).rejects.toMatchObject({ code: "busy" });
+});
+
+test("a process whose daemon was killed finishes short runs and ends long ones", async () => {
+  const script = fileURLToPath(
+    new URL("../../../../storage/git/git-launcher.process.ts", import.meta.url),
+  );
+  await using folder = await temporaryFolder();
+  await using owned = startScript(script, { env: { PATH: searchPath }, serialization: "advanced" });
+  await once(owned.child, "message");
+  const start = (id: number, text: string) => {
+    const env = { HOME: folder.path };
+    const options = { directory: folder.path, env, input: "" };
+    owned.child.send({ kind: "start", id, args: program(text), options } satisfies LauncherRequest);
+  };
+  start(1, "sleep 1; echo done >short");
+  start(2, "echo $$ >long; while echo again; do sleep 0.1; done | cat");
+  const read = (name: string) => readFile(join(folder.path, name), "utf8").catch(() => "");
+  await expect.poll(() => read("long")).not.toBe("");
+  owned.child.disconnect();
+  await owned.exited;
+  expect(await read("short")).toBe("done\n");
+  const pid = Number(await read("long"));
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
 test("closing does not wait for input that nobody ends", async () => {
