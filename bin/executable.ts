@@ -54,9 +54,12 @@ async function assembleRuntime(bundleFolder: string, runtime: string): Promise<v
     if (isOfRuntime(path)) await cp(join(bundleFolder, path), join(runtime, path));
 }
 
-/** Whether the executable holds a file of the bundle's folder: neither itself, nor a release, nor addons of other platforms. */
+/**
+ * Whether the executable holds a file of the bundle's folder: neither itself, also one that an interrupted build left, nor a
+ * release, nor addons of other platforms.
+ */
 function isOfRuntime(path: string): boolean {
-  if (path === "croft" || path.startsWith("release/")) return false;
+  if (path === "croft" || path === "croft.new" || path.startsWith("release/")) return false;
   const [, addon] = /\/prebuilds\/(.*)$/.exec(path) ?? [];
   return addon === undefined || addon.startsWith(`${target}.`) || addon.startsWith(`${target}/`);
 }

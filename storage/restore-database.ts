@@ -55,6 +55,7 @@ export async function restoreDatabase(
     await prepareCopy(fresh, copy, clock);
     await syncFile(fresh);
     const replaced = await keepPresent(database, await freeName(backups, copyTime(clock())));
+    await syncFolder(backups);
     // The old log must not be read into the new file.
     await rm(`${database}-wal`, { force: true });
     await rm(`${database}-shm`, { force: true });
@@ -122,8 +123,11 @@ async function keepPresent(database: string, to: string): Promise<string | null>
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     // Not every file system has links.
     await copyFile(database, to, constants.COPYFILE_EXCL);
+    await syncFile(to);
   }
-  await copyFile(`${database}-wal`, `${to}-wal`).catch(ignoreMissing);
+  await copyFile(`${database}-wal`, `${to}-wal`)
+    .then(() => syncFile(`${to}-wal`))
+    .catch(ignoreMissing);
   return to;
 }
 

@@ -257,13 +257,16 @@ async function restoreKeyRecord(
   stage: string,
   { root, keys }: DataDirectory,
 ): Promise<RestoredHome["keys"]> {
-  const names = await readdir(keys).catch((): string[] => []);
+  const names = await readdir(keys).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
   if (names.includes(KEY_RECORD)) return "kept";
   await mkdir(keys, { recursive: true, mode: 0o700 });
   await move(join(stage, KEY_RECORD), join(keys, KEY_RECORD));
   await syncFolder(root);
   if (names.includes("master.key")) return "kept";
-  const record = await readFile(join(keys, KEY_RECORD), "utf8").catch(() => "");
+  const record = await readFile(join(keys, KEY_RECORD), "utf8");
   return /"source":"(?:keyring|environment)"/.test(record) ? "elsewhere" : "missing";
 }
 
