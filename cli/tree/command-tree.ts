@@ -8,6 +8,9 @@ import { addRepositoryFlag, takesFolder } from "./folder-repository.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
 import { CliError } from "../errors.ts";
 
+/** The heading in the help of the flags that a command has for itself. */
+const OWN_FLAGS = "Flags:";
+
 /** Creates the root of the command tree. */
 export function createRoot(cli: CliRun): Command {
   const { io } = cli;
@@ -16,7 +19,7 @@ export function createRoot(cli: CliRun): Command {
     .usage("COMMAND [flags]")
     .exitOverride()
     .helpCommand(false)
-    .optionsGroup("Flags:")
+    .optionsGroup(OWN_FLAGS)
     .helpOption("-h, --help", "show this help")
     .option("--version", "print the version")
     .configureOutput({
@@ -45,7 +48,7 @@ export function createGroup({ name, summary, aliases }: Entry): Command {
     .aliases(aliases)
     .usage("COMMAND [flags]")
     .helpCommand(false)
-    .optionsGroup("Flags:")
+    .optionsGroup(OWN_FLAGS)
     .helpOption("-h, --help", "show this help");
 }
 
@@ -55,7 +58,7 @@ export function createLeaf({ name, summary, aliases }: Verb): Command {
     .description(summary)
     .aliases(aliases)
     .helpCommand(false)
-    .optionsGroup("Flags:");
+    .optionsGroup(OWN_FLAGS);
 }
 
 /**
@@ -105,6 +108,13 @@ function toUsage(command: Command): string {
   });
   return [...words, "[flags]"].join(" ");
 }
+
+/** Returns the flags of a command that are not the common ones. One of them may have the name of a common flag. */
+export const listOwnFlags = ({ options }: Command): readonly Option[] =>
+  options.filter(
+    ({ long, hidden, helpGroupHeading }) =>
+      !hidden && (helpGroupHeading === OWN_FLAGS || !isCommonFlag(long ?? "")),
+  );
 
 /** Whether a word is one of the common flags. */
 export function isCommonFlag(word: string): boolean {

@@ -1,7 +1,7 @@
 import { Help } from "commander";
 import { foldCommand } from "./examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
-import { isCommonFlag, lineOf, type LoadedCommand, toFlagDescription } from "./command-tree.ts";
+import { lineOf, listOwnFlags, type LoadedCommand, toFlagDescription } from "./command-tree.ts";
 
 /** A manual page and the name of its file. */
 export interface ManPage {
@@ -61,7 +61,7 @@ function toPage(word: string, commands: readonly LoadedCommand[], version: strin
 }
 
 function toSection({ line, summary, examples, command }: LoadedCommand): string {
-  const own = command.options.filter(({ long, hidden }) => !hidden && !isCommonFlag(long ?? ""));
+  const own = listOwnFlags(command);
   return [
     `.SH ${escape(`croft ${line}`.toUpperCase())}`,
     escape(`${summary}.`),

@@ -2,8 +2,8 @@ import { foldCommand } from "./examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
 import { toFieldNames } from "../output/schema.ts";
 import {
-  isCommonFlag,
   lineOf,
+  listOwnFlags,
   type LoadedCommand,
   toFlagDescription,
   toFlagTerm,
@@ -66,9 +66,7 @@ const commonNote =
 
 function toSection(loaded: LoadedCommand): string {
   const { summary, usage, aliases, arguments: words, operations } = toReference(loaded);
-  const own = loaded.command.options.filter(
-    ({ long, hidden }) => !hidden && !isCommonFlag(long ?? ""),
-  );
+  const own = listOwnFlags(loaded.command);
   const fields = toFieldNames(loaded.module.output);
   const parts = [
     `## croft ${loaded.line}`,
