@@ -189,17 +189,13 @@ export function createGit({
     return toProcess(child);
   };
 
-  const launch = (
-    args: readonly string[],
-    options: GitLaunchOptions,
-    isSmall = true,
-  ): GitProcess => {
-    const launched = isSmall ? launcher?.start(args, options) : undefined;
-    if (launched !== undefined) return launched;
+  const startHere = (args: readonly string[], options: GitLaunchOptions): GitProcess => {
     const child = start(args, options);
     if (options.input !== undefined) child.stdin.end(options.input);
     return child;
   };
+  const launch = (args: readonly string[], options: GitLaunchOptions): GitProcess =>
+    launcher?.start(args, options) ?? startHere(args, options);
 
   return {
     /** Starts a git command that may read and write much. @throws GitError `busy`, `moved`, `failed` */
@@ -208,13 +204,14 @@ export function createGit({
      * Starts a git command that reads and writes little, by the launcher where there is one: then a failure to start is one of
      * the output. @throws GitError `busy`, `moved`, `failed`
      */
-    launch: (args: readonly string[], options: GitLaunchOptions) => launch(args, options),
+    launch,
     /** Runs a git command to its end and returns its output. @throws GitError */
     async run(args: readonly string[], options: GitRunOptions): Promise<Buffer> {
       options.signal?.throwIfAborted();
       const { directory, env = {}, config = {}, input = "" } = options;
       const bytes = Math.max(input.length, options.outputBytesMax ?? 0);
-      const child = launch(args, { directory, env, config, input }, bytes <= LAUNCHED_BYTES_MAX);
+      const begin = bytes <= LAUNCHED_BYTES_MAX ? launch : startHere;
+      const child = begin(args, { directory, env, config, input });
       options.signal?.addEventListener("abort", child.stop, { once: true });
       const limit = options.outputBytesMax ?? OUTPUT_BYTES_MAX;
       let excess: string | undefined;

@@ -177,7 +177,7 @@ test("a process whose daemon was killed finishes short runs and ends long ones",
   await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
-test("closing does not wait for input that nobody ends", async () => {
+test("closing does not wait for a git whose input stays open", async () => {
   const { launcher, git } = openLauncher();
   await untilLaunched(git);
   const child = git.launch(program("cat"), options);
