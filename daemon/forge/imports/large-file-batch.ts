@@ -5,7 +5,7 @@ import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import { firstOf, parseAnswer } from "./json-answers.ts";
 import { type Credentials, toGitRemote } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
-import { assertNotLimited, SourceAway } from "./source.ts";
+import { assertAnswered, assertNotLimited, SourceAway } from "./source.ts";
 
 /** What a pointer of Git LFS names: the SHA-256 of a file, and its bytes. */
 export interface LargeFilePointer {
@@ -110,8 +110,7 @@ export function createLargeFileBatches({
       signal,
     });
     signal.throwIfAborted();
-    if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
-    if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    assertAnswered(outcome);
     assertNotLimited(outcome, clock());
     const { status, body } = outcome;
     if (status >= 500 && status !== 501)

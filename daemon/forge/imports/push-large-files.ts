@@ -24,7 +24,7 @@ import {
   LFS_TYPE,
 } from "./large-file-batch.ts";
 import { RemoteUnusable } from "./remotes.ts";
-import { SourceAway, SourceBusy } from "./source.ts";
+import { assertAnswered, SourceAway, SourceBusy } from "./source.ts";
 
 export interface PushLargeFilesDeps {
   readonly db: Database;
@@ -235,8 +235,7 @@ export function createLargeFilePush(deps: PushLargeFilesDeps) {
 
 /** Returns the status of an answer that wants other credentials; undefined when the server has done its work. */
 function toRefusal(outcome: Awaited<ReturnType<GuardedRequest>>): number | undefined {
-  if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
-  if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+  assertAnswered(outcome);
   const { status } = outcome;
   if (status >= 200 && status < 300) return undefined;
   if (status === 401 || status === 403) return status;

@@ -4,8 +4,7 @@ import { AppError } from "../../errors.ts";
 import type { GuardedDownload } from "../../outbound/guarded-request.ts";
 import { type LeastRate, watchRate } from "../../outbound/least-rate.ts";
 import { type ReceivedFile, receivePlainBody } from "../../utilities/receive-body.ts";
-import { RemoteUnusable } from "./remotes.ts";
-import { assertNotLimited, SourceAway } from "./source.ts";
+import { assertAnswered, assertNotLimited, SourceAway } from "./source.ts";
 
 /** A file of a source. */
 export interface SourceFile {
@@ -58,8 +57,7 @@ export function createSourceFiles({
       signal: AbortSignal.any([signal, slow.signal]),
     });
     signal.throwIfAborted();
-    if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
-    if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    assertAnswered(outcome);
     const { status, body, size } = outcome;
     try {
       assertNotLimited(outcome, clock());

@@ -242,8 +242,7 @@ export function createSource({
       signal,
     });
     signal.throwIfAborted();
-    if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
-    if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    assertAnswered(outcome);
     count(outcome.body.byteLength);
     if (outcome.status !== 404) assertServed(outcome, clock());
     return outcome;
@@ -279,6 +278,17 @@ function parseList(body: Buffer): unknown[] {
 interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+type Unanswered = Exclude<OutboundOutcome, { readonly kind: "answered" }>;
+
+/** @throws RemoteUnusable for an address that must not be asked, SourceAway when there is no answer */
+export function assertAnswered<Outcome extends { readonly kind: "answered" } | Unanswered>(
+  outcome: Outcome,
+): asserts outcome is Extract<Outcome, { readonly kind: "answered" }> {
+  const found: { readonly kind: "answered" } | Unanswered = outcome;
+  if (found.kind === "refused") throw new RemoteUnusable(found.reason);
+  if (found.kind === "failed") throw new SourceAway(found.reason);
 }
 
 /** @throws SourceBusy for the answer of a server that limits requests */

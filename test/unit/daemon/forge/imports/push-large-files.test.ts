@@ -182,7 +182,7 @@ test("files of commits that the server has are not looked at, and its commits th
   await expect(openPush({ without: [missing] }).run()).rejects.toThrow("are being pushed: 2 of 3");
 });
 
-test("a file that turns out to be damaged is no file that the server does not keep", async () => {
+test("a damaged file is not counted as one that the server has dropped", async () => {
   let uploads = 0;
   let tookMs = UPLOAD_MS;
   const send: GuardedUpload = (file) => {
